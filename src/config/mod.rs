@@ -1,0 +1,33 @@
+//! Configuration: one table of keys, from which everything that speaks of a key is made.
+//!
+//! In: pairs of strings, as a host has them. Out: checked, typed values; warnings for what nobody knows; the reference
+//! in `docs/CONFIG.md`. Never: files, environment, clocks.
+//!
+//! A key stands once, in `storage_keys` or `metadata_keys`. The rooms ask for its value by that same constant, so a key
+//! that is read but not documented, or documented but not read, does not compile or is reported as dead code.
+
+mod key;
+mod metadata_keys;
+mod reference;
+mod storage_keys;
+mod values;
+
+pub use key::{Key, Kind, Side};
+pub use reference::{markdown, near_miss};
+pub use values::{Config, ConfigError, Warning};
+
+/// Keys of the metadata side, without the broker's prefix `rlmm.config.`.
+pub mod metadata {
+    pub use super::metadata_keys::*;
+}
+
+/// Keys of the storage side, without the broker's prefix `rsm.config.`.
+pub mod storage {
+    pub use super::storage_keys::*;
+}
+
+/// Every key there is, storage side first, in the order of the reference.
+#[must_use]
+pub fn all() -> Vec<&'static Key> {
+    storage_keys::ALL.iter().chain(metadata_keys::ALL).copied().collect()
+}

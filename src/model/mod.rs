@@ -1,0 +1,17 @@
+//! What everybody talks about: ids, offsets, epochs, segments and the states that they go through.
+//!
+//! In: nothing. Out: plain values. Never: I/O, clocks, wire formats, configuration.
+
+mod epochs;
+mod ids;
+mod index;
+mod offset;
+mod segment;
+mod state;
+
+pub use epochs::{EpochsError, SegmentEpochs};
+pub use ids::{KafkaUuid, ParseUuidError, SegmentId, TopicIdPartition};
+pub use index::IndexType;
+pub use offset::{BrokerId, LeaderEpoch, Offset};
+pub use segment::{PartitionDelete, SegmentMetadata, SegmentUpdate};
+pub use state::{PartitionDeleteState, SegmentState};
