@@ -1,1 +1,3 @@
-//! (being built)
+//! Which remote segment holds which offsets: the semantics of Kafka's RemoteLogMetadataManager.
+
+pub mod log;

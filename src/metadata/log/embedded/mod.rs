@@ -1,0 +1,1 @@
+//! A local append-only file: the default for hosts without Kafka. (being built)

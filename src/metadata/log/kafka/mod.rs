@@ -1,0 +1,1 @@
+//! The topic `__remote_log_metadata`, through librdkafka. (being built)

@@ -1,0 +1,131 @@
+//! Where metadata records live.
+//!
+//! In: keys and values as bytes. Out: offsets, and records in log order. Never: what a record means.
+//!
+//! One behaviour suite (`suite`, tests only) runs against every implementation of [`MetadataLog`].
+
+pub mod embedded;
+pub mod kafka;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+
+use crate::config::ConfigError;
+use crate::model::LeaderEpoch;
+
+/// What a usable log looks like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LogShape {
+    /// Number of metadata partitions; decides where a user partition's records go, so it must never change.
+    pub partitions: i32,
+}
+
+/// A log of keyed records in numbered partitions, as `__remote_log_metadata` is one.
+#[async_trait]
+pub trait MetadataLog: Send + Sync + 'static {
+    /// Makes the log usable, creating it if it is missing. Called again and again until it succeeds.
+    async fn ensure(&self) -> Result<LogShape, LogError>;
+
+    /// Appends one record and resolves to its offset once it is durable.
+    ///
+    /// Thousands may be in flight. Records of one partition land in the order of the calls; the order is decided when
+    /// the method is called, not when its future is polled first.
+    async fn append(&self, partition: i32, key: Option<Bytes>, value: Option<Bytes>) -> Result<i64, LogError>;
+
+    /// The reader of a manager. There is one for each manager, and one thread calls it.
+    ///
+    /// # Errors
+    /// [`LogError`] if the log cannot be opened for reading now; it may be asked again.
+    fn reader(&self) -> Result<Box<dyn LogReader>, LogError>;
+
+    /// The leader epoch of a user partition, as told by the broker that we run in, and only if it leads it.
+    ///
+    /// [`LogError::Unsupported`] from a log without brokers: there the host tells the epoch.
+    async fn leader_epoch(&self, topic: &str, partition: i32) -> Result<LeaderEpoch, LogError>;
+
+    /// Ends all work; what is in flight fails with [`LogError::Closed`]. Takes a bounded time.
+    async fn close(&self);
+}
+
+/// Reads some partitions of a log, each from its own offset on, for ever.
+pub trait LogReader: Send {
+    /// Starts to read `partition` at `from_offset` (or the first offset behind it that there is).
+    ///
+    /// # Errors
+    /// [`LogError`] if the partition does not exist or the log is closed.
+    fn assign(&mut self, partition: i32, from_offset: i64) -> Result<(), LogError>;
+
+    /// Stops to read `partition`. Nothing more of it is handed out.
+    ///
+    /// # Errors
+    /// [`LogError`] if the log is closed.
+    fn unassign(&mut self, partition: i32) -> Result<(), LogError>;
+
+    /// Waits up to `timeout` for events and hands each to `sink`, those of one partition in log order.
+    ///
+    /// # Errors
+    /// [`LogError::Closed`] once the log is closed. Troubles that pass come as [`LogEvent::Trouble`].
+    fn poll(&mut self, timeout: Duration, sink: &mut dyn FnMut(LogEvent<'_>)) -> Result<(), LogError>;
+
+    /// Ends a waiting [`LogReader::poll`] early, from any thread.
+    fn waker(&self) -> Arc<dyn Fn() + Send + Sync>;
+}
+
+/// What a reader meets.
+#[derive(Debug)]
+pub enum LogEvent<'a> {
+    Record { partition: i32, offset: i64, timestamp_ms: i64, key: Option<&'a [u8]>, value: Option<&'a [u8]> },
+    /// The end was really reached: the next record will have this offset or a higher one.
+    End { partition: i32, next_offset: i64 },
+    /// Something is wrong for now, with one partition or with all; reading goes on by itself.
+    Trouble { partition: Option<i32>, error: LogError },
+}
+
+/// Why the log could not do what it was asked for. The variants differ in what the caller should do next.
+#[derive(Debug, thiserror::Error)]
+pub enum LogError {
+    /// Nobody answered: try again later.
+    #[error("{what}: {log} cannot be reached ({why}); check that it runs and that its address is right")]
+    Unreachable { what: String, log: String, why: String },
+    /// Somebody answered and said no: mend login or rights.
+    #[error("{what}: {log} refused it ({why}); check login and access rights")]
+    Refused { what: String, log: String, why: String },
+    /// The log is not the one that it must be: a person has to look.
+    #[error("{what}: {log} does not fit ({why})")]
+    Mismatch { what: String, log: String, why: String },
+    /// Bytes are there and wrong.
+    #[error("{what}: {log} is damaged ({why})")]
+    Corrupt { what: String, log: String, why: String },
+    /// Accepted, but not done in time; it may still be done.
+    #[error("{what}: no answer from {log} in {waited_ms} ms")]
+    Timeout { what: String, log: String, waited_ms: u64 },
+    #[error("{what}: the metadata log is closed")]
+    Closed { what: String },
+    #[error("{what}: not possible with {log}")]
+    Unsupported { what: String, log: String },
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// A defect of ours or of a library: report it.
+    #[error("{what}: {why}")]
+    Internal { what: String, why: String },
+}
+
+impl LogError {
+    /// Whether the same call may succeed later without anybody's help.
+    #[must_use]
+    pub fn is_retriable(&self) -> bool {
+        match self {
+            Self::Unreachable { .. } | Self::Timeout { .. } => true,
+            Self::Refused { .. }
+            | Self::Mismatch { .. }
+            | Self::Corrupt { .. }
+            | Self::Closed { .. }
+            | Self::Unsupported { .. }
+            | Self::Config(_)
+            | Self::Internal { .. } => false,
+        }
+    }
+}
