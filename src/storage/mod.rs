@@ -10,8 +10,10 @@
 
 mod error;
 mod fetch;
+pub mod layout;
 mod manager;
 mod segment_files;
+mod settings;
 
 pub use error::{Cause, StorageError};
 pub use fetch::SegmentReader;
