@@ -5,8 +5,7 @@ const LINES_MAX: usize = 700;
 /// No room's `mod.rs` is as long.
 const ROOM_LINES_MAX: usize = 80;
 /// Names that say nothing.
-const EMPTY_NAMES: &[&str] =
-    &["util", "utils", "helper", "helpers", "common", "misc", "manager2", "v2", "shared", "lib2", "types"];
+const EMPTY_NAMES: &[&str] = &["util", "utils", "helper", "helpers", "common", "misc", "manager2", "v2"];
 /// Folder that the project's first machine worked in; put together so that this file doesn't name it.
 const WORK_FOLDER: &str = concat!("/wo", "rk/");
 /// Hosts that build files may name.
@@ -15,6 +14,7 @@ const HOSTS: &[&str] = &[
     "crates.io",
     "doc.rust-lang.org",
     "www.rust-lang.org",
+    "rustup.rs",
     "sh.rustup.rs",
     "www.w3.org",
     "localhost",
