@@ -59,7 +59,7 @@ if command -v cargo >/dev/null 2>&1 && v=$(rustc --version 2>/dev/null | awk '{p
     else lack "Rust $rust or later (found $v)" "rustup update stable"; fi
 else
     lack "Rust $rust or later (cargo and rustc)" \
-        "install rustup as https://rustup.rs says, then: rustup toolchain install stable (Debian 12's own Rust is too old)"
+        "install rustup (its site is rustup.rs), then: rustup toolchain install stable (Debian 12's own Rust is too old)"
 fi
 
 jdk="openjdk-17-jdk-headless"

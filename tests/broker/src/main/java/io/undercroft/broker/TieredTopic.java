@@ -2,6 +2,7 @@ package io.undercroft.broker;
 
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -17,6 +18,7 @@ import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
@@ -32,6 +34,7 @@ public final class TieredTopic implements AutoCloseable {
     /** Records in each partition; a partition's offsets are 0 to this, as nothing else writes to it. */
     private final long[] written;
     private long writtenBytes;
+    private KafkaException refusal;
 
     private TieredTopic(Broker broker, String name, int partitions, Sample sample) {
         this.broker = broker;
@@ -170,7 +173,7 @@ public final class TieredTopic implements AutoCloseable {
             consumer.assign(all);
             all.forEach(tp -> consumer.seek(tp, 0));
             while (wrong == null && sum(next) < records() && System.nanoTime() - start < atMost.toNanos()) {
-                for (ConsumerRecord<byte[], byte[]> r : consumer.poll(Duration.ofMillis(500))) {
+                for (ConsumerRecord<byte[], byte[]> r : poll(consumer)) {
                     wrong = sample.difference(r.partition(), next[r.partition()], r.offset(), r.key(), r.value());
                     if (wrong != null) {
                         break;
@@ -178,13 +181,30 @@ public final class TieredTopic implements AutoCloseable {
                     next[r.partition()]++;
                     bytes += r.key().length + r.value().length;
                 }
+                if (wrong == null && refusal != null) {
+                    wrong = "the consumer gave up at offsets " + Arrays.toString(next) + ": " + refusal;
+                }
                 if (System.nanoTime() - lastShown > 3_000_000_000L) {
                     lastShown = System.nanoTime();
                     Progress.show("%,d of %,d records read and compared", sum(next), records());
                 }
             }
         }
+        refusal = null;
         return new Reading(sum(next), bytes, (System.nanoTime() - start) / 1e9, wrong, sum(next) == records());
+    }
+
+    /**
+     * A store's fault may only make a consumer wait. An exception here means worse: bytes that fail their checksum, or an
+     * offset that the broker denies.
+     */
+    private Iterable<ConsumerRecord<byte[], byte[]>> poll(KafkaConsumer<byte[], byte[]> consumer) {
+        try {
+            return consumer.poll(Duration.ofMillis(500));
+        } catch (KafkaException e) {
+            refusal = e;
+            return List.of();
+        }
     }
 
     private static long sum(long[] values) {

@@ -20,7 +20,7 @@ class ReadFaultsIT {
         void to(Path object) throws Exception;
     }
 
-    private static void damaged(String test, Damage damage, boolean namesChunk) throws Exception {
+    private static void damaged(String test, Damage damage, boolean namesBlock) throws Exception {
         try (Rig rig = Rig.overFolder(test, new Rig.Wish())) {
             rig.broker.start();
             Set<String> before = rig.store.objects().keySet();
@@ -35,8 +35,8 @@ class ReadFaultsIT {
 
                 rig.mustNotReadAll(topic, LOOK);
                 String file = object.getFileName().toString();
-                if (namesChunk) {
-                    rig.awaitLogLine(file, "chunk");
+                if (namesBlock) {
+                    rig.awaitLogLine(file, "block ");
                 } else {
                     rig.awaitLogLine(file);
                 }
@@ -52,7 +52,7 @@ class ReadFaultsIT {
     }
 
     @Test
-    void a_flipped_byte_is_an_error_that_names_object_and_chunk() throws Exception {
+    void a_flipped_byte_is_an_error_that_names_object_and_block() throws Exception {
         damaged("flipped", object -> {
             byte[] bytes = Files.readAllBytes(object);
             bytes[bytes.length / 3] ^= 0x20;
@@ -61,7 +61,7 @@ class ReadFaultsIT {
     }
 
     @Test
-    void a_truncated_object_is_an_error_that_names_object_and_chunk() throws Exception {
+    void a_truncated_object_is_an_error_that_names_object_and_block() throws Exception {
         damaged("truncated", object -> {
             try (FileChannel file = FileChannel.open(object, StandardOpenOption.WRITE)) {
                 file.truncate(Files.size(object) / 2);
