@@ -9,7 +9,7 @@
 #   PLUGIN=class.path    demo: put the plugin into class loaders of its own (default: classpath, the broker's)
 #   BROKER_JAVA=/path    demo and broker tests: home of the JDK that runs the broker
 #   VERBOSE=1            show the output of compilers and Maven
-#   MVN, CC, JAVA_HOME, CARGO_TARGET_DIR are honoured as usual (the last one must be left unset: see TARGET).
+#   MVN, CC, CXX, CFLAGS, JAVA_HOME as usual
 
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
@@ -24,11 +24,13 @@ MVN ?= mvn
 export MVN KAFKA
 
 TARGET := target
+# One place for all that is built, also for those whose own Cargo puts it elsewhere: the rules below look there.
+export CARGO_TARGET_DIR := $(CURDIR)/$(TARGET)
 DIST := $(TARGET)/dist
 LOGS := $(TARGET)/logs
 # Cargo names the folder of the profile `dev` `debug`.
 RUST_OUT := $(TARGET)/$(if $(filter dev,$(PROFILE)),debug,$(PROFILE))
-CARGO := CARGO_TARGET_DIR=$(TARGET) cargo
+CARGO := cargo
 MAVEN := $(MVN) -B -ntp
 STEP := scripts/step.sh
 
