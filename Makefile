@@ -172,9 +172,14 @@ check-java: $(DIST)/undercroft-kafka.jar
 CARGO_DENY := $(or $(shell command -v cargo-deny),$(TARGET)/tools/bin/cargo-deny)
 $(TARGET)/tools/bin/cargo-deny: | preflight
 	@$(STEP) "cargo-deny (built once, takes minutes)" $(LOGS)/cargo-deny.log \
-	    cargo install --locked --root $(TARGET)/tools cargo-deny@0.18.5
-check-deps: $(CARGO_DENY) ## Check dependencies: licences, bans, sources, advisories (needs the network)
-	@$(STEP) "cargo-deny" $(LOGS)/deny.log $(CARGO_DENY) --locked check
+	    cargo install --locked --root $(TARGET)/tools cargo-deny@0.20.2
+check-deps: $(CARGO_DENY) ## Check dependencies: licences, bans, sources, and advisories where their database can be had
+	@$(STEP) "cargo-deny: licences, bans, sources" $(LOGS)/deny.log $(CARGO_DENY) --locked check licenses bans sources
+	@if $(CARGO_DENY) --locked fetch db >$(LOGS)/deny-fetch.log 2>&1; then \
+	    $(STEP) "cargo-deny: advisories" $(LOGS)/deny-advisories.log $(CARGO_DENY) --locked check advisories; \
+	else \
+	    echo "    NOT checked: advisories (their database could not be fetched, see $(LOGS)/deny-fetch.log)"; \
+	fi
 
 # Compares what is printed from the sources (the header, the key reference) with what is committed.
 check-generated: | preflight
