@@ -34,15 +34,12 @@ for file in "$include_dir/undercroft.h" "$lib_dir/libundercroft.so"; do
         exit 1
     }
 done
-# The version stands in the pom, which a test compares with the core's.
-version=$(sed -n 's/^  <version>\(.*\)<\/version>$/\1/p' "$here/pom.xml" | head -n 1)
 
 mkdir -p "$out_dir"
 # -z now: a core that lacks a function fails when it is loaded, with a message, and not when it is called.
 # -z nodelete: a class loader may be collected while a thread returns through our code.
 # shellcheck disable=SC2086
 ${CC:-cc} -std=c11 -O2 -g1 ${CFLAGS:-} -Wall -Wextra -Werror -shared -fPIC -fvisibility=hidden \
-    -DUC_SHIM_VERSION="\"$version\"" \
     -I"$include_dir" -I"$java_home/include" -I"$java_home/include/linux" \
     "$here"/src/main/native/*.c \
     -L"$lib_dir" -lundercroft \

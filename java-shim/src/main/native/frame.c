@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SEGMENT_HEAD = 96, EPOCH_SIZE = 16, PARTITION_HEAD = 32, FLAG_CUSTOM_METADATA = 2 };
+enum { SEGMENT_HEAD = 96, EPOCH_SIZE = 16, PARTITION_HEAD = 32 };
 
 static int32_t i32_at(const uint8_t *at) {
     int32_t value;
@@ -57,7 +57,7 @@ bool read_segment(JNIEnv *env, const borrowed_t *bytes, uc_segment_t *out) {
     out->topic = (const char *)at + SEGMENT_HEAD + (size_t)epochs * EPOCH_SIZE;
     out->topic_len = (size_t)topic;
     if (custom >= 0) {
-        out->flags |= FLAG_CUSTOM_METADATA;
+        out->flags |= UC_SEGMENT_HAS_CUSTOM_METADATA;
         out->custom_metadata = (const uint8_t *)out->topic + topic;
         out->custom_metadata_len = custom_len;
     }
@@ -143,7 +143,7 @@ static size_t frame_len(const uc_segment_t *segment) {
 }
 
 static uint8_t *write_segment(uint8_t *to, const uc_segment_t *segment) {
-    bool has_custom = (segment->flags & FLAG_CUSTOM_METADATA) != 0;
+    bool has_custom = (segment->flags & UC_SEGMENT_HAS_CUSTOM_METADATA) != 0;
     int32_t head[8] = {
         segment->partition,
         segment->broker_id,

@@ -3,10 +3,6 @@
 
 #include <dlfcn.h>
 
-#ifndef UC_SHIM_VERSION
-#error "compile with -DUC_SHIM_VERSION=\"x.y.z\", the version of the core that this shim belongs to"
-#endif
-
 /* Number of the ABI that this shim was compiled for. */
 JNIEXPORT jint JNICALL UC_JNI(NativeVersion, shimAbi)(JNIEnv *env, jclass cls) {
     (void)env;
@@ -16,7 +12,7 @@ JNIEXPORT jint JNICALL UC_JNI(NativeVersion, shimAbi)(JNIEnv *env, jclass cls) {
 
 JNIEXPORT jstring JNICALL UC_JNI(NativeVersion, shimVersion)(JNIEnv *env, jclass cls) {
     (void)cls;
-    return (*env)->NewStringUTF(env, UC_SHIM_VERSION);
+    return (*env)->NewStringUTF(env, UNDERCROFT_VERSION);
 }
 
 JNIEXPORT jint JNICALL UC_JNI(NativeVersion, coreAbi)(JNIEnv *env, jclass cls) {
@@ -29,6 +25,18 @@ JNIEXPORT jstring JNICALL UC_JNI(NativeVersion, coreVersion)(JNIEnv *env, jclass
     (void)cls;
     const char *version = uc_version();
     return (*env)->NewStringUTF(env, version == NULL ? "?" : version);
+}
+
+/* Build of the header that this shim was compiled with, and of the one that the core was built with. */
+JNIEXPORT jstring JNICALL UC_JNI(NativeVersion, shimBuild)(JNIEnv *env, jclass cls) {
+    (void)cls;
+    return (*env)->NewStringUTF(env, UC_BUILD_ID);
+}
+
+JNIEXPORT jstring JNICALL UC_JNI(NativeVersion, coreBuild)(JNIEnv *env, jclass cls) {
+    (void)cls;
+    const char *build = uc_build_id();
+    return (*env)->NewStringUTF(env, build == NULL ? "?" : build);
 }
 
 /* File that the core of this process was loaded from: the first one loaded serves all class loaders. */

@@ -136,12 +136,13 @@ final class NativeLibrary {
         String coreVersion = NativeVersion.coreVersion();
         String wanted = jarVersion == null ? shimVersion : jarVersion;
         boolean same = NativeVersion.shimAbi() == NativeVersion.ABI && NativeVersion.coreAbi() == NativeVersion.ABI
-            && shimVersion.equals(wanted) && coreVersion.equals(wanted);
+            && shimVersion.equals(wanted) && coreVersion.equals(wanted)
+            && NativeVersion.shimBuild().equals(NativeVersion.coreBuild());
         if (!same) {
             throw new KafkaException("Versions differ: the classes of " + ownJar() + " speak ABI " + NativeVersion.ABI
                 + (jarVersion == null ? "" : " and are " + jarVersion) + "; " + SHIM + " is " + shimVersion + " (ABI "
-                + NativeVersion.shimAbi() + "); the core in this process is " + coreVersion + " (ABI " + NativeVersion.coreAbi()
-                + "), loaded from " + realPath(NativeVersion.corePath(), core)
+                + NativeVersion.shimAbi() + ", build " + NativeVersion.shimBuild() + "); the core in this process is "
+                + coreVersion + " (ABI " + NativeVersion.coreAbi() + ", build " + NativeVersion.coreBuild() + "), loaded from " + realPath(NativeVersion.corePath(), core)
                 + ". Use the jar and the libraries of one version, for both managers.");
         }
     }

@@ -16,6 +16,11 @@ final class NativeVersion {
 
     static native String coreVersion();
 
+    /** Equal builds of shim and core mean: same release, same header. */
+    static native String shimBuild();
+
+    static native String coreBuild();
+
     /** File of the core that serves this process: of several class loaders, the one that loaded it first decides. */
     static native String corePath();
 }

@@ -25,7 +25,6 @@ final class SegmentCodec {
     private static final int EPOCH_SIZE = 16;
     private static final int PARTITION_HEAD = 32;
     private static final int FLAG_TXN_INDEX_EMPTY = 1;
-    private static final int FLAG_CUSTOM_METADATA = 2;
     private static final int NO_EPOCH = -1;
     /** The core's state of a failed attempt whose objects may be left; stock brokers have no word for it. */
     private static final int DANGLING = 4;
@@ -121,7 +120,7 @@ final class SegmentCodec {
         }
         from.get(topic);
         Optional<CustomMetadata> custom = Optional.empty();
-        if ((flags & FLAG_CUSTOM_METADATA) != 0) {
+        if (customLength >= 0) {
             byte[] bytes = new byte[customLength];
             from.get(bytes);
             custom = Optional.of(new CustomMetadata(bytes));
@@ -134,7 +133,13 @@ final class SegmentCodec {
 
     /** A dangling attempt is shown as one that is being deleted: a broker then deletes it again, and that is right. */
     static RemoteLogSegmentState state(int number) {
-        return number == DANGLING ? RemoteLogSegmentState.DELETE_SEGMENT_STARTED : RemoteLogSegmentState.forId((byte) number);
+        RemoteLogSegmentState state = number == DANGLING
+            ? RemoteLogSegmentState.DELETE_SEGMENT_STARTED
+            : RemoteLogSegmentState.forId((byte) number);
+        if (state == null) {
+            throw new IllegalArgumentException("a segment state of " + number);
+        }
+        return state;
     }
 
     private static ByteBuffer frame(int length) {
