@@ -9,6 +9,7 @@
 mod error;
 pub mod log;
 mod manager;
+mod partition;
 
 pub use error::MetadataError;
 pub use manager::{AssignedPartition, MetadataEnv, MetadataManager, Pending};
