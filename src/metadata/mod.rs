@@ -10,6 +10,7 @@ mod error;
 pub mod log;
 mod manager;
 mod partition;
+mod plan;
 
 pub use error::MetadataError;
 pub use manager::{AssignedPartition, MetadataEnv, MetadataManager, Pending};
