@@ -1,5 +1,6 @@
 //! From the start of a manager's thread to its end.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -29,7 +30,9 @@ impl Lifetime {
         let thread = std::thread::Builder::new().name("uc-metadata-reader".to_owned()).spawn(move || {
             // Dropped when the thread ends, however it does.
             let _ending = ending;
-            reader::run(&thread_core);
+            if catch_unwind(AssertUnwindSafe(|| reader::run(&thread_core))).is_err() {
+                reader_died(&thread_core);
+            }
         });
         match thread {
             Ok(thread) => Ok(Self { core, thread: Mutex::new(Some((thread, ended))) }),
@@ -65,6 +68,16 @@ impl Lifetime {
         } else if thread.join().is_err() {
             tracing::error!("the metadata reader ended in a panic");
         }
+    }
+}
+
+/// A defect of ours ended the reader: nothing that it knew may be taken for the truth any longer.
+fn reader_died(core: &Core) {
+    let why = "the reader ended in a panic, which is a defect of this plugin; restart it and report this";
+    tracing::error!("{why}");
+    *core.reading_failure.lock() = Some(why.to_owned());
+    for meta in core.directory.read().meta.values() {
+        meta.set_trouble(why.to_owned(), true);
     }
 }
 

@@ -16,6 +16,7 @@ use crate::model::TopicIdPartition;
 use super::directory::{Directory, SharedState};
 use super::env::{MetadataEnv, Options};
 use super::instruments::Instruments;
+use super::quiet::Quiet;
 use super::waiters::Waiters;
 
 const QUESTIONS_MAX: usize = 16;
@@ -32,6 +33,10 @@ pub(super) struct Core {
     pub(super) questions: Semaphore,
     /// Why the log could not be reached yet.
     pub(super) startup_failure: Mutex<Option<String>>,
+    /// Why the log is not read at the moment.
+    pub(super) reading_failure: Mutex<Option<String>>,
+    /// What was said of questions for epochs that fail.
+    pub(super) epochs_quiet: Mutex<Quiet>,
     is_started: watch::Sender<bool>,
     is_closed: AtomicBool,
     closing: watch::Sender<bool>,
@@ -88,6 +93,8 @@ impl Core {
             waiters: Mutex::default(),
             questions: Semaphore::new(QUESTIONS_MAX),
             startup_failure: Mutex::default(),
+            reading_failure: Mutex::default(),
+            epochs_quiet: Mutex::default(),
             is_started: watch::Sender::new(false),
             is_closed: AtomicBool::new(false),
             closing: watch::Sender::new(false),
@@ -165,9 +172,11 @@ impl Core {
         use_it: impl FnOnce(&super::directory::Bound) -> T,
     ) -> Result<T, MetadataError> {
         let directory = self.directory.read();
-        let assignment = directory
-            .assignment(partition)
-            .ok_or_else(|| MetadataError::NotAssigned { partition: partition.clone() })?;
+        let assignment = directory.assignment(partition).ok_or_else(|| match self.is_closed() {
+            // Closing takes the assignments away.
+            true => MetadataError::Closed,
+            false => MetadataError::NotAssigned { partition: partition.clone() },
+        })?;
         let not_ready = |why: String| MetadataError::NotReady { partition: partition.clone(), why };
         let Some(bound) = assignment.bound() else {
             let failure = self.startup_failure.lock().clone();
@@ -175,7 +184,7 @@ impl Core {
         };
         match bound.why_not_ready() {
             None => Ok(use_it(bound)),
-            Some(why) => Err(not_ready(match bound.meta.trouble() {
+            Some(why) => Err(not_ready(match bound.meta.trouble().or_else(|| self.reading_failure.lock().clone()) {
                 Some(trouble) => format!("{why}: {trouble}"),
                 None => why.to_owned(),
             })),

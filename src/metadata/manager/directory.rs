@@ -51,7 +51,9 @@ pub(super) struct MetaPartition {
     /// The last round for which it was met.
     met: AtomicU64,
     is_too_new: AtomicBool,
+    /// What was wrong last, until the end is met again.
     trouble: Mutex<Option<String>>,
+    /// Whether it is so wrong that what is known must not be used.
     has_trouble: AtomicBool,
     pub(super) states: Mutex<HashMap<TopicIdPartition, SharedState>>,
 }
@@ -221,9 +223,7 @@ impl MetaPartition {
     /// The end was met by a read that began when `round` had been asked for. Tells whether that is news.
     pub(super) fn meet(&self, round: u64) -> bool {
         let had_trouble = self.has_trouble.swap(false, Ordering::AcqRel);
-        if had_trouble {
-            *self.trouble.lock() = None;
-        }
+        *self.trouble.lock() = None;
         self.met.fetch_max(round, Ordering::AcqRel) < round || had_trouble
     }
 
@@ -231,10 +231,11 @@ impl MetaPartition {
         !self.is_too_new.swap(true, Ordering::AcqRel)
     }
 
-    /// The log is not as it must be; over when its end is met again.
-    pub(super) fn set_trouble(&self, why: String) {
+    /// Something is wrong with the log, until its end is met again. If it is not as it must be (`is_fatal`), what is
+    /// known of it must not be used.
+    pub(super) fn set_trouble(&self, why: String, is_fatal: bool) {
         *self.trouble.lock() = Some(why);
-        self.has_trouble.store(true, Ordering::Release);
+        self.has_trouble.fetch_or(is_fatal, Ordering::AcqRel);
     }
 
     pub(super) fn trouble(&self) -> Option<String> {

@@ -134,7 +134,12 @@ async fn ask(core: Arc<Core>, assignment: Arc<Assignment>, told: u64) {
             }
             Err(error) => error,
         };
-        tracing::debug!("leader epoch of {partition} is not known yet: {error}");
+        if error.is_retriable() {
+            // Just after an election that is usual.
+            tracing::debug!("leader epoch of {partition} is not known yet: {error}");
+        } else {
+            core.epochs_quiet.lock().failed("asking for leader epochs", &error);
+        }
         leadership.answer(told, Role::Asking(Some(error.to_string())));
         core.sleep(pause).await;
         pause = (pause * 2).min(PAUSE_MAX);

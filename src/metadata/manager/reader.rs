@@ -78,6 +78,7 @@ impl Thread<'_> {
     fn failed(&mut self, error: &LogError) {
         self.core.instruments.reader_restarts.increment();
         self.quiet.failed(READING, error);
+        *self.core.reading_failure.lock() = Some(error.to_string());
         let until = Instant::now() + self.pause;
         self.pause = (self.pause * 2).min(PAUSE_MAX);
         while !self.core.is_closed() && Instant::now() < until {
@@ -166,6 +167,7 @@ impl Thread<'_> {
                 let Some(reading) = readings.get_mut(&partition) else { return };
                 *pause = core.options.retry_interval;
                 quiet.succeeded(READING);
+                *core.reading_failure.lock() = None;
                 if next_offset < reading.position {
                     shrunk(reading, next_offset);
                     progress.are_rounds_met = true;
@@ -181,13 +183,12 @@ impl Thread<'_> {
             LogEvent::Trouble { partition, error } => {
                 core.instruments.log_failures.increment();
                 quiet.failed(READING, &error);
-                if matches!(error, LogError::Mismatch { .. } | LogError::Corrupt { .. }) {
-                    let is_meant = |index: i32| partition.is_none_or(|partition| partition == index);
-                    for reading in readings.values().filter(|reading| is_meant(reading.meta.index)) {
-                        reading.meta.set_trouble(error.to_string());
-                    }
-                    progress.are_rounds_met = true;
+                let is_fatal = matches!(error, LogError::Mismatch { .. } | LogError::Corrupt { .. });
+                let is_meant = |index: i32| partition.is_none_or(|partition| partition == index);
+                for reading in readings.values().filter(|reading| is_meant(reading.meta.index)) {
+                    reading.meta.set_trouble(error.to_string(), is_fatal);
                 }
+                progress.are_rounds_met |= is_fatal;
             }
         });
         self.tell(progress);
@@ -217,5 +218,5 @@ fn shrunk(reading: &Reading, end: i64) {
     if reading.meta.trouble().as_ref() != Some(&why) {
         tracing::error!("{why}");
     }
-    reading.meta.set_trouble(why);
+    reading.meta.set_trouble(why, true);
 }

@@ -16,9 +16,9 @@ async fn records_that_cannot_be_read_are_counted_and_passed_over() {
     }
     log.store(0, Some("no:key".into()), None);
     log.store(0, Some(wire::LEVEL_KEY.into()), Some("1".into()));
-    log.store(0, None, value(&SegmentMetadata { start_offset: Offset(-1), ..segment(1, 0) }));
     log.store(0, None, Some(wire::encode_update(&to(1, 9, DeleteStarted), LeaderEpoch(-1), None, wire::Version::V0)));
     log.store(0, Some("no key of ours".into()), value(&SegmentMetadata { state: CopyFinished, ..segment(1, 1) }));
+    log.store(0, None, Some(wire::encode_update(&to(1, 1, CopyStarted), LeaderEpoch(-1), None, wire::Version::V0)));
     let manager = leading(&log).await;
     assert_eq!(found(&manager, 1, 15), Some(id(1, 1)));
     for (name, expected) in [

@@ -192,7 +192,8 @@ impl LogReader for Reader {
             if !self.log.is_reading_held.load(Ordering::SeqCst) {
                 for (partition, next, told) in &mut self.cursors {
                     let stored = records[usize::try_from(*partition).expect("small")].clone();
-                    for (offset, key, value) in stored.iter().filter(|(offset, ..)| *offset >= *next) {
+                    let from = *next;
+                    for (offset, key, value) in stored.iter().filter(|(offset, ..)| *offset >= from) {
                         let (key, value) = (key.as_deref(), value.as_deref());
                         sink(LogEvent::Record { partition: *partition, offset: *offset, timestamp_ms: 0, key, value });
                         (*next, is_anything_told) = (offset + 1, true);
