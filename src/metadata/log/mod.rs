@@ -77,11 +77,23 @@ pub trait LogReader: Send {
 /// What a reader meets.
 #[derive(Debug)]
 pub enum LogEvent<'a> {
-    Record { partition: i32, offset: i64, timestamp_ms: i64, key: Option<&'a [u8]>, value: Option<&'a [u8]> },
+    Record {
+        partition: i32,
+        offset: i64,
+        timestamp_ms: i64,
+        key: Option<&'a [u8]>,
+        value: Option<&'a [u8]>,
+    },
     /// The end was really reached: the next record will have this offset or a higher one.
-    End { partition: i32, next_offset: i64 },
+    End {
+        partition: i32,
+        next_offset: i64,
+    },
     /// Something is wrong for now, with one partition or with all; reading goes on by itself.
-    Trouble { partition: Option<i32>, error: LogError },
+    Trouble {
+        partition: Option<i32>,
+        error: LogError,
+    },
 }
 
 /// Why the log could not do what it was asked for. The variants differ in what the caller should do next.
