@@ -6,6 +6,8 @@
 
 pub mod embedded;
 pub mod kafka;
+#[cfg(test)]
+pub(crate) mod suite;
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -43,8 +43,6 @@ impl Settings {
                 range: "-1 or at least 1".to_owned(),
             });
         }
-        config.millis(&keys::INITIALIZATION_RETRY_INTERVAL_MS)?;
-        config.millis(&keys::INITIALIZATION_RETRY_MAX_TIMEOUT_MS)?;
         let mut warnings = Vec::new();
         let mut client = |role| properties(config, role, broker_id, &mut warnings);
         let (admin, producer, consumer) = (client(Role::Admin)?, client(Role::Producer)?, client(Role::Consumer)?);
