@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::faults;
 use super::native::{Code, Consumer, Message, RespErr, Waker};
@@ -25,7 +25,11 @@ pub(super) struct KafkaReader {
 struct Told {
     partitions: HashMap<i32, Code>,
     refused: bool,
+    down: Option<Instant>,
 }
+
+/// Brokers that went down this long ago and go down again were up in between, even if no record tells so.
+const DOWN_AGAIN: Duration = Duration::from_secs(30);
 
 impl KafkaReader {
     pub fn new(settings: Arc<Settings>, closed: Arc<AtomicBool>) -> Result<Self, LogError> {
@@ -50,8 +54,8 @@ impl KafkaReader {
         self.consumer.handle().poll(Duration::ZERO);
         for (code, why) in self.consumer.handle().take_errors() {
             let refusal = faults::is_refusal(code);
-            // librdkafka tells that all brokers are down once for each time that they go.
-            if (refusal && !self.told.refused) || code.is(RespErr::RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN) {
+            let down = code.is(RespErr::RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN);
+            if (refusal && !self.told.refused) || (down && self.told.went_down()) {
                 self.told.refused |= refusal;
                 let error = faults::error("read", &self.settings.servers, code, &why, 0);
                 sink(LogEvent::Trouble { partition: None, error });
@@ -130,5 +134,12 @@ impl Told {
             self.partitions.remove(&partition);
         }
         self.refused = false;
+        self.down = None;
+    }
+
+    /// Whether this is news. A broker that is starting or flapping is reported several times.
+    fn went_down(&mut self) -> bool {
+        let now = Instant::now();
+        self.down.replace(now).is_none_or(|before| now.duration_since(before) > DOWN_AGAIN)
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use rdkafka::bindings as rd;
 
-use super::code::{self, Code, text};
+use super::code::{self, Code, RespErr, text};
 use super::handle::{Handle, Kind, c_string, millis};
 use crate::config::ConfigError;
 use crate::metadata::log::kafka::translate::Property;
@@ -49,9 +49,11 @@ impl Admin {
     pub fn beside(&self) -> Vec<(Code, String)> {
         self.handle.poll(Duration::ZERO);
         let mut beside = self.beside.lock();
-        beside.extend(self.handle.take_errors());
-        let surplus = beside.len().saturating_sub(BESIDE_MAX);
-        beside.drain(..surplus);
+        for error in self.handle.take_errors() {
+            // The newest of a kind stands last.
+            beside.retain(|(code, _)| *code != error.0);
+            beside.push(error);
+        }
         beside.clone()
     }
 
@@ -62,43 +64,35 @@ impl Admin {
     }
 
     /// Describes a topic. The code is that of the topic if a broker answered.
+    ///
+    /// By a plain metadata request, which any broker answers: librdkafka's DescribeTopics waits for a controller.
     pub fn describe(&self, topic: &str, timeout: Duration, stop: &dyn Fn() -> bool) -> Result<Described, AdminError> {
         let name = c_string(topic);
-        let request = Request::new(&self.handle, rd::rd_kafka_admin_op_t::RD_KAFKA_ADMIN_OP_DESCRIBETOPICS, timeout);
-        // SAFETY: live client, options and queue; the collection copies the name and is copied by the request.
-        unsafe {
-            let mut names = [name.as_ptr()];
-            let topics = rd::rd_kafka_TopicCollection_of_topic_names(names.as_mut_ptr(), names.len());
-            rd::rd_kafka_DescribeTopics(self.handle.rk(), topics, request.options, request.queue);
-            rd::rd_kafka_TopicCollection_destroy(topics);
-        }
-        let answer = request.wait(timeout, stop)?;
-        self.forget();
-        // SAFETY: the event is of this kind and without error; what is got from it lives as long as it, and each
-        // array has the length that is told.
-        unsafe {
-            let result = rd::rd_kafka_event_DescribeTopics_result(answer.0);
-            let mut count = 0;
-            let topics = rd::rd_kafka_DescribeTopics_result_topics(result, &raw mut count);
-            let Some(&topic) = slice(topics, count).first() else { return Err(empty()) };
-            let error = rd::rd_kafka_TopicDescription_error(topic);
-            if !error.is_null() {
-                let code = Code::of(rd::rd_kafka_error_code(error));
-                if !code.is_ok() {
-                    return Err(AdminError { code, reason: text(rd::rd_kafka_error_string(error)) });
-                }
+        // SAFETY: a live client and a C string; null is the default configuration.
+        let object = Topic(unsafe { rd::rd_kafka_topic_new(self.handle.rk(), name.as_ptr(), std::ptr::null_mut()) });
+        let mut timed_out = Err(timed_out());
+        // First shortly, so that whoever closes doesn't wait long for a cluster that is away.
+        for timeout in [timeout / 5, timeout - timeout / 5] {
+            if stop() {
+                break;
             }
-            let partitions = rd::rd_kafka_TopicDescription_partitions(topic, &raw mut count);
-            let mut leaders = vec![-1; count];
-            for &partition in slice(partitions, count) {
-                let leader = rd::rd_kafka_TopicPartitionInfo_leader(partition);
-                let index = usize::try_from(rd::rd_kafka_TopicPartitionInfo_partition(partition)).unwrap_or(usize::MAX);
-                if let Some(place) = leaders.get_mut(index).filter(|_| !leader.is_null()) {
-                    *place = rd::rd_kafka_Node_id(leader);
-                }
+            let mut metadata = std::ptr::null();
+            // SAFETY: a live client and a topic of it; the answer is owned by us if there is one.
+            let code = Code::of(unsafe {
+                rd::rd_kafka_metadata(self.handle.rk(), 0, object.0, &raw mut metadata, millis(timeout))
+            });
+            let reason = code.to_string();
+            if code.is_ok() {
+                self.forget();
+                return Metadata(metadata).leaders();
+            } else if code.is_any(&[RespErr::RD_KAFKA_RESP_ERR__TRANSPORT, RespErr::RD_KAFKA_RESP_ERR__TIMED_OUT]) {
+                // The former is what it says when no broker came up in time.
+                timed_out = Err(AdminError { reason, ..self::timed_out() });
+            } else {
+                return Err(AdminError { code, reason });
             }
-            Ok(Described { leaders })
         }
+        timed_out
     }
 
     /// Creates a topic.
@@ -113,7 +107,7 @@ impl Admin {
             let new =
                 rd::rd_kafka_NewTopic_new(name.as_ptr(), partitions, replication_factor, why.as_mut_ptr(), why.len());
             if new.is_null() {
-                let code = Code::of(rd::rd_kafka_resp_err_t::RD_KAFKA_RESP_ERR__INVALID_ARG);
+                let code = Code::of(RespErr::RD_KAFKA_RESP_ERR__INVALID_ARG);
                 return Err(AdminError { code, reason: text(why.as_ptr()) });
             }
             for (name, value) in topic.configs {
@@ -175,10 +169,13 @@ impl Admin {
     }
 }
 
-const BESIDE_MAX: usize = 32;
+fn timed_out() -> AdminError {
+    let code = Code::of(RespErr::RD_KAFKA_RESP_ERR__TIMED_OUT);
+    AdminError { code, reason: code.to_string() }
+}
 
 fn empty() -> AdminError {
-    let code = Code::of(rd::rd_kafka_resp_err_t::RD_KAFKA_RESP_ERR__BAD_MSG);
+    let code = Code::of(RespErr::RD_KAFKA_RESP_ERR__BAD_MSG);
     AdminError { code, reason: "the answer is empty".to_owned() }
 }
 
@@ -214,7 +211,6 @@ impl Request {
 
     /// The answer, if it comes in time and is none of an error.
     fn wait(&self, timeout: Duration, stop: &dyn Fn() -> bool) -> Result<Event, AdminError> {
-        let timed_out = Code::of(rd::rd_kafka_resp_err_t::RD_KAFKA_RESP_ERR__TIMED_OUT);
         // librdkafka answers by itself when the time is over; a little more, so that its reason is the one told.
         let slices = timeout.as_millis() / SLICE.as_millis() + 10;
         for _ in 0..slices {
@@ -233,7 +229,7 @@ impl Request {
             };
             return if code.is_ok() { Ok(event) } else { Err(AdminError { code, reason }) };
         }
-        Err(AdminError { code: timed_out, reason: timed_out.to_string() })
+        Err(timed_out())
     }
 }
 
@@ -244,6 +240,48 @@ impl Drop for Request {
             rd::rd_kafka_AdminOptions_destroy(self.options);
             rd::rd_kafka_queue_destroy(self.queue);
         }
+    }
+}
+
+struct Topic(*mut rd::rd_kafka_topic_t);
+
+impl Drop for Topic {
+    fn drop(&mut self) {
+        // SAFETY: owned.
+        unsafe { rd::rd_kafka_topic_destroy(self.0) };
+    }
+}
+
+/// The answer to a question about one topic.
+struct Metadata(*const rd::rd_kafka_metadata);
+
+impl Metadata {
+    fn leaders(&self) -> Result<Described, AdminError> {
+        // SAFETY: a live answer; its arrays have the lengths that stand beside them.
+        let partitions = unsafe {
+            let topics = slice((*self.0).topics, usize::try_from((*self.0).topic_cnt).unwrap_or(0));
+            let Some(topic) = topics.first() else { return Err(empty()) };
+            let code = code::read(&raw const topic.err);
+            if !code.is_ok() {
+                return Err(AdminError { code, reason: code.to_string() });
+            }
+            slice(topic.partitions, usize::try_from(topic.partition_cnt).unwrap_or(0))
+        };
+        let mut leaders = vec![-1; partitions.len()];
+        for partition in partitions {
+            let index = usize::try_from(partition.id).unwrap_or(usize::MAX);
+            if let Some(leader) = leaders.get_mut(index) {
+                *leader = partition.leader;
+            }
+        }
+        Ok(Described { leaders })
+    }
+}
+
+impl Drop for Metadata {
+    fn drop(&mut self) {
+        // SAFETY: owned.
+        unsafe { rd::rd_kafka_metadata_destroy(self.0) };
     }
 }
 

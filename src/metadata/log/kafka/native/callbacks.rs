@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use parking_lot::Mutex;
 use rdkafka::bindings as rd;
 
-use super::code::{Code, text};
+use super::code::{Code, RespErr, text};
 
 /// Errors that were reported beside the requests, until somebody takes them.
 #[derive(Default)]
@@ -18,8 +18,14 @@ pub(super) struct Errors {
 const ERRORS_MAX: usize = 32;
 
 impl Errors {
+    /// That all brokers are down is said at each attempt to connect, and would push out the reason.
     fn push(&self, code: Code, reason: String) {
         let mut list = self.list.lock();
+        let summary = code.is(RespErr::RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN);
+        if list.iter().any(|(known, text)| *known == code && (summary || *text == reason)) {
+            return;
+        }
+        tracing::debug!(target: "undercroft::kafka", "{reason}");
         if list.len() == ERRORS_MAX {
             list.remove(0);
         }
@@ -46,7 +52,6 @@ pub(super) unsafe extern "C" fn on_error(
         let errors = unsafe { &*opaque.cast::<Errors>() };
         // SAFETY: a C string, valid during this call.
         let reason = unsafe { text(reason) };
-        tracing::debug!(target: "undercroft::kafka", "{reason}");
         errors.push(Code(code), reason);
     }));
 }

@@ -58,12 +58,7 @@ impl Handle {
         if rk.is_null() {
             // SAFETY: librdkafka ended the text with a zero.
             let why = unsafe { code::text(why.as_ptr()) };
-            return Err(ConfigError::BadValue {
-                key: "remote.log.metadata.common.client.*".to_owned(),
-                value: "[several]".to_owned(),
-                why,
-                range: "settings with which a client can be made".to_owned(),
-            });
+            return Err(unusable(properties, why));
         }
         std::mem::forget(conf);
         // SAFETY: `rk` is a live client.
@@ -128,6 +123,17 @@ impl Drop for Handle {
             rd::rd_kafka_queue_destroy(self.main);
             rd::rd_kafka_destroy(self.rk);
         }
+    }
+}
+
+/// Why no client could be made. librdkafka's text begins with the property, if one is to blame.
+fn unusable(properties: &[Property], why: String) -> ConfigError {
+    let blamed = properties.iter().rev().find(|property| why.starts_with(&property.name));
+    ConfigError::BadValue {
+        key: blamed.map_or("remote.log.metadata.common.client.*", |property| &property.from).to_owned(),
+        value: blamed.map_or("[several]", Property::shown).to_owned(),
+        why,
+        range: "settings with which a client can be made".to_owned(),
     }
 }
 
