@@ -70,6 +70,7 @@ impl MetadataManager {
     /// # Errors
     /// [`MetadataError::Config`] for a value that can never be used; nothing else.
     pub fn open(config: &Config, env: MetadataEnv) -> Result<Self, MetadataError> {
+        env::check(config)?;
         let log = env::choose_log(config, &env)?;
         Self::open_with_log(config, env, log)
     }
