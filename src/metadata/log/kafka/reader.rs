@@ -55,7 +55,7 @@ impl KafkaReader {
         for (code, why) in self.consumer.handle().take_errors() {
             let refusal = faults::is_refusal(code);
             let down = code.is(RespErr::RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN);
-            if (refusal && !self.told.refused) || (down && self.told.went_down()) {
+            if (refusal && !self.told.refused) || (down && !self.told.refused && self.told.went_down()) {
                 self.told.refused |= refusal;
                 let error = faults::error("read", &self.settings.servers, code, &why, 0);
                 sink(LogEvent::Trouble { partition: None, error });

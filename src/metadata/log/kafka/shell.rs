@@ -41,7 +41,7 @@ struct Inner {
 }
 
 impl KafkaLog {
-    /// Reads the settings and makes the client that asks. Waits for no broker.
+    /// Reads the settings and makes the clients that ask and write. Waits for no broker.
     ///
     /// # Errors
     /// [`LogError::Config`] for a setting that is missing, wrong or cannot be honoured.
@@ -51,13 +51,15 @@ impl KafkaLog {
             tracing::warn!(target: "undercroft::kafka", "{warning}");
         }
         let admin = Admin::new(&settings.admin)?;
+        // Long before the first record: an idempotent producer needs half a second until it may write.
+        let writer = Writer::start(settings.producer.clone(), settings.delivery_timeout)?;
         Ok(Self {
             inner: Arc::new(Inner {
                 settings: Arc::new(settings),
                 broker_id,
                 admin: Mutex::new(Some(Arc::new(admin))),
                 questions: Arc::new(Semaphore::new(QUESTIONS_MAX as usize)),
-                writer: RwLock::default(),
+                writer: RwLock::new(Some(Arc::new(writer))),
                 fits: AtomicBool::new(false),
                 closed: Arc::default(),
                 readers: Mutex::default(),
@@ -71,20 +73,9 @@ impl Inner {
         self.closed.load(Ordering::Acquire)
     }
 
-    /// Makes the client that writes, if there is none.
-    fn start_writer(&self) -> Result<(), LogError> {
-        let mut writer = self.writer.write();
-        if writer.is_none() && !self.closed() {
-            let started = Writer::start(self.settings.producer.clone(), self.settings.delivery_timeout)?;
-            *writer = Some(Arc::new(started));
-        }
-        Ok(())
-    }
-
     fn ensure(&self, admin: &Admin) -> Result<LogShape, LogError> {
         match topic::ensure(admin, &self.settings, &|| self.closed()) {
             Ok(shape) => {
-                self.start_writer()?;
                 self.fits.store(true, Ordering::Release);
                 Ok(shape)
             }
