@@ -1,0 +1,305 @@
+//! Facts of Kafka's cache, the differences that we chose, and a comparison with its algorithm written down again.
+
+mod stock;
+
+use bytes::Bytes;
+
+use super::*;
+use crate::model::SegmentState::{self, CopyFinished, CopyStarted, Dangling, DeleteFinished, DeleteStarted};
+use crate::model::{BrokerId, Offset, SegmentEpochs, SegmentId, SegmentMetadata, SegmentUpdate};
+
+fn partition() -> TopicIdPartition {
+    TopicIdPartition::new(KafkaUuid([7; 16]), "orders", 3)
+}
+
+fn id(number: u8) -> SegmentId {
+    SegmentId { partition: partition(), uuid: KafkaUuid([number; 16]) }
+}
+
+fn whole(number: u8, start: i64, end: i64, epochs: &[(i32, i64)], state: SegmentState) -> SegmentMetadata {
+    SegmentMetadata {
+        id: id(number),
+        start_offset: Offset(start),
+        end_offset: Offset(end),
+        max_timestamp_ms: 1,
+        broker_id: BrokerId(0),
+        event_timestamp_ms: 2,
+        epochs: SegmentEpochs::new(epochs.iter().map(|&(e, o)| (LeaderEpoch(e), Offset(o))).collect()).expect("epochs"),
+        size_bytes: 10,
+        custom_metadata: None,
+        state,
+        is_txn_index_empty: false,
+    }
+}
+
+fn update(number: u8, state: SegmentState) -> SegmentUpdate {
+    SegmentUpdate { id: id(number), broker_id: BrokerId(1), event_timestamp_ms: 3, custom_metadata: None, state }
+}
+
+const PLAIN: KeyFacts = KeyFacts { naming: None, is_claim: false };
+const CLAIM: KeyFacts = KeyFacts { naming: None, is_claim: true };
+
+fn refused(from: SegmentState, to: SegmentState) -> Outcome {
+    Outcome::Refused(Refusal::Step { from, to })
+}
+
+struct Subject(PartitionState);
+
+impl Subject {
+    fn new() -> Self {
+        Self(PartitionState::new(partition()))
+    }
+
+    fn add(&mut self, number: u8, start: i64, end: i64, epochs: &[(i32, i64)]) {
+        assert_eq!(self.0.apply_segment(&whole(number, start, end, epochs, CopyStarted), PLAIN), Outcome::Applied);
+    }
+
+    fn to(&mut self, number: u8, state: SegmentState) -> Outcome {
+        self.0.apply_update(update(number, state), PLAIN)
+    }
+
+    fn copied(&mut self, number: u8, start: i64, end: i64, epochs: &[(i32, i64)]) {
+        self.add(number, start, end, epochs);
+        assert_eq!(self.to(number, CopyFinished), Outcome::Applied);
+    }
+
+    fn find(&self, epoch: i32, offset: i64) -> Option<u8> {
+        self.0.find(LeaderEpoch(epoch), Offset(offset)).map(|found| found.id.uuid.0[0])
+    }
+
+    fn listed(&self, epoch: Option<i32>) -> Vec<u8> {
+        self.0.list(epoch.map(LeaderEpoch)).into_iter().map(|found| found.id.uuid.0[0]).collect()
+    }
+
+    fn state(&self, number: u8) -> Option<SegmentState> {
+        self.0.state_of(&id(number))
+    }
+}
+
+#[test]
+fn only_a_finished_segment_is_found_but_every_state_is_listed() {
+    let mut subject = Subject::new();
+    subject.add(1, 0, 99, &[(0, 0)]);
+    assert_eq!((subject.find(0, 5), subject.listed(None), subject.listed(Some(0))), (None, vec![1], vec![1]));
+    assert_eq!(subject.0.highest_offset(LeaderEpoch(0)), None);
+    let _ = subject.to(1, CopyFinished);
+    assert_eq!((subject.find(0, 0), subject.find(0, 99), subject.find(0, 100)), (Some(1), Some(1), None));
+    assert_eq!(subject.find(1, 5), None, "another epoch");
+    let _ = subject.to(1, DeleteStarted);
+    assert_eq!((subject.find(0, 5), subject.listed(Some(0))), (None, vec![1]));
+    assert_eq!(subject.0.size_bytes(LeaderEpoch(0)), 10);
+    let _ = subject.to(1, DeleteFinished);
+    assert_eq!((subject.listed(None), subject.listed(Some(0))), (vec![], vec![]));
+    assert_eq!(subject.0.highest_offset(LeaderEpoch(0)), Some(Offset(99)), "a broker must not copy it again");
+}
+
+#[test]
+fn a_segment_of_several_epochs_serves_each_within_its_own_bounds() {
+    let mut subject = Subject::new();
+    subject.copied(1, 0, 99, &[(0, 0), (2, 40)]);
+    assert_eq!((subject.find(0, 39), subject.find(0, 40)), (Some(1), None));
+    assert_eq!((subject.find(2, 39), subject.find(2, 40), subject.find(2, 99)), (None, Some(1), Some(1)));
+    assert_eq!(subject.0.highest_offset(LeaderEpoch(0)), Some(Offset(39)));
+    assert_eq!(subject.listed(Some(2)), [1]);
+}
+
+#[test]
+fn a_longer_duplicate_takes_over_and_the_first_is_only_listed() {
+    let mut subject = Subject::new();
+    subject.copied(1, 0, 100, &[(0, 0)]);
+    subject.copied(2, 0, 200, &[(0, 0)]);
+    assert_eq!((subject.find(0, 50), subject.find(0, 150)), (Some(2), Some(2)));
+    assert_eq!(subject.listed(Some(0)), [1, 2]);
+}
+
+#[test]
+fn an_overlapping_segment_of_a_later_leader_takes_over() {
+    let mut subject = Subject::new();
+    subject.copied(1, 10, 90, &[(0, 10)]);
+    subject.copied(2, 5, 100, &[(0, 5)]);
+    assert_eq!((subject.find(0, 50), subject.find(0, 95), subject.find(0, 4)), (Some(2), Some(2), None));
+}
+
+#[test]
+fn a_shorter_segment_with_the_same_start_hides_nothing() {
+    let mut subject = Subject::new();
+    subject.add(1, 0, 100, &[(0, 0)]);
+    subject.copied(2, 0, 200, &[(0, 0)]);
+    let _ = subject.to(1, CopyFinished);
+    assert_eq!((subject.find(0, 50), subject.find(0, 150)), (Some(2), Some(2)));
+    assert_eq!(subject.listed(Some(0)), [1, 2], "retention sees both");
+    let _ = subject.to(1, DeleteStarted);
+    let _ = subject.to(1, DeleteFinished);
+    assert_eq!((subject.find(0, 150), subject.listed(Some(0))), (Some(2), vec![2]));
+}
+
+#[test]
+fn the_next_transaction_index_is_looked_for_within_one_unbroken_epoch() {
+    let mut subject = Subject::new();
+    let empty = |number, start, end| SegmentMetadata {
+        is_txn_index_empty: true,
+        ..whole(number, start, end, &[(0, start)], CopyFinished)
+    };
+    for segment in [empty(1, 0, 9), empty(2, 10, 19), whole(3, 20, 29, &[(0, 20)], CopyFinished), empty(4, 30, 39)] {
+        let _ = subject.0.apply_segment(&segment, PLAIN);
+    }
+    let next = |subject: &Subject, offset| {
+        subject.0.next_with_transaction_index(LeaderEpoch(0), Offset(offset)).map(|found| found.id.uuid.0[0])
+    };
+    assert_eq!((next(&subject, 0), next(&subject, 20), next(&subject, 30)), (Some(3), Some(3), None));
+    let _ = subject.to(2, DeleteStarted);
+    assert_eq!(next(&subject, 0), None, "a gap ends the search");
+}
+
+#[test]
+fn the_search_ends_at_the_largest_offset() {
+    let mut subject = Subject::new();
+    let last = SegmentMetadata { is_txn_index_empty: true, ..whole(1, 0, i64::MAX, &[(0, 0)], CopyFinished) };
+    let _ = subject.0.apply_segment(&last, PLAIN);
+    assert_eq!(subject.0.next_with_transaction_index(LeaderEpoch(0), Offset(i64::MAX)), None);
+}
+
+#[test]
+fn an_update_replaces_custom_metadata_even_by_nothing() {
+    let mut subject = Subject::new();
+    subject.add(1, 0, 9, &[(0, 0)]);
+    let custom = |subject: &Subject| subject.0.list(None)[0].custom_metadata.clone();
+    let with = SegmentUpdate { custom_metadata: Some(Bytes::from_static(b"x")), ..update(1, CopyFinished) };
+    let _ = subject.0.apply_update(with, PLAIN);
+    assert_eq!(custom(&subject), Some(Bytes::from_static(b"x")));
+    let found = subject.0.find(LeaderEpoch(0), Offset(0)).expect("found");
+    assert_eq!((found.broker_id, found.event_timestamp_ms), (BrokerId(1), 3));
+    let _ = subject.to(1, DeleteStarted);
+    assert_eq!(custom(&subject), None);
+}
+
+#[test]
+fn updates_that_come_before_their_segment_are_replayed_in_log_order() {
+    let mut subject = Subject::new();
+    assert_eq!(subject.to(1, CopyFinished), Outcome::Kept);
+    assert_eq!(subject.to(1, DeleteStarted), Outcome::Kept);
+    assert_eq!((subject.state(1), subject.listed(None)), (None, vec![]));
+    subject.add(1, 0, 9, &[(0, 0)]);
+    assert_eq!(subject.state(1), Some(DeleteStarted));
+    assert_eq!(subject.0.highest_offset(LeaderEpoch(0)), Some(Offset(9)), "it was finished in between");
+}
+
+#[test]
+fn a_gap_left_by_compaction_is_no_obstacle() {
+    let mut subject = Subject::new();
+    for (number, to) in [(1, DeleteFinished), (2, DeleteStarted), (3, Dangling)] {
+        subject.add(number, 0, 9, &[(0, 0)]);
+        assert_eq!(subject.to(number, to), Outcome::Applied);
+    }
+    assert_eq!(subject.listed(None), [2, 3]);
+    subject.copied(4, 10, 19, &[(0, 10)]);
+    assert_eq!(subject.to(4, DeleteFinished), Outcome::Applied);
+    assert_eq!(subject.find(0, 10), None);
+}
+
+#[test]
+fn a_step_back_is_refused_and_changes_nothing() {
+    let mut subject = Subject::new();
+    subject.copied(1, 0, 9, &[(0, 0)]);
+    assert_eq!(subject.to(1, CopyStarted), refused(CopyFinished, CopyStarted));
+    assert_eq!(subject.find(0, 0), Some(1));
+    let _ = subject.to(1, DeleteStarted);
+    assert_eq!(subject.to(1, CopyFinished), refused(DeleteStarted, CopyFinished));
+    assert_eq!((subject.find(0, 0), subject.state(1)), (None, Some(DeleteStarted)));
+}
+
+#[test]
+fn nothing_brings_back_a_segment_whose_deletion_has_ended() {
+    let mut subject = Subject::new();
+    subject.copied(1, 0, 9, &[(0, 0)]);
+    let _ = subject.to(1, DeleteFinished);
+    let again = whole(1, 0, 9, &[(0, 0)], CopyFinished);
+    assert_eq!(subject.0.apply_segment(&again, PLAIN), refused(DeleteFinished, CopyFinished));
+    assert_eq!(subject.to(1, DeleteStarted), refused(DeleteFinished, DeleteStarted));
+    assert_eq!(subject.to(1, DeleteFinished), Outcome::Applied, "said already");
+    assert_eq!(subject.listed(None), [0_u8; 0]);
+}
+
+#[test]
+fn log_order_decides_between_a_claim_and_a_late_finish() {
+    let mut subject = Subject::new();
+    subject.add(1, 0, 9, &[(0, 0)]);
+    assert_eq!(subject.0.apply_update(update(1, Dangling), CLAIM), Outcome::Applied);
+    assert_eq!(subject.to(1, CopyFinished), refused(Dangling, CopyFinished));
+    subject.copied(2, 10, 19, &[(0, 10)]);
+    assert_eq!(subject.0.apply_update(update(2, Dangling), CLAIM), refused(CopyFinished, Dangling));
+    assert_eq!((subject.find(0, 5), subject.find(0, 15)), (None, Some(2)));
+}
+
+#[test]
+fn a_whole_record_changes_the_state_of_a_known_segment_only_from_the_first_one() {
+    let mut subject = Subject::new();
+    let finished = |number| whole(number, 0, 9, &[(0, 0)], CopyFinished);
+    subject.add(1, 0, 9, &[(0, 0)]);
+    assert_eq!(subject.0.apply_segment(&finished(1), PLAIN), Outcome::Applied);
+    assert_eq!(subject.find(0, 0), Some(1));
+    let _ = subject.to(1, DeleteStarted);
+    let gone = whole(1, 0, 9, &[(0, 0)], DeleteFinished);
+    assert_eq!(subject.0.apply_segment(&gone, PLAIN), refused(DeleteStarted, DeleteFinished));
+}
+
+#[test]
+fn a_whole_finished_record_overrules_a_claim_but_no_other_dangling() {
+    let mut subject = Subject::new();
+    let finished = |number| whole(number, 0, 9, &[(0, 0)], CopyFinished);
+    subject.add(1, 0, 9, &[(0, 0)]);
+    let _ = subject.0.apply_update(update(1, Dangling), CLAIM);
+    assert_eq!(subject.0.apply_segment(&finished(1), PLAIN), Outcome::Applied);
+    assert_eq!(subject.find(0, 0), Some(1));
+    subject.add(2, 10, 19, &[(0, 10)]);
+    let _ = subject.to(2, Dangling);
+    assert_eq!(subject.0.apply_segment(&finished(2), PLAIN), refused(Dangling, CopyFinished));
+}
+
+#[test]
+fn segments_that_cannot_be_are_refused() {
+    let mut subject = Subject::new();
+    for (start, end) in [(-1, 5), (5, 4), (i64::MIN, i64::MAX)] {
+        let outcome = subject.0.apply_segment(&whole(1, start, end, &[(0, start)], CopyStarted), PLAIN);
+        assert!(matches!(outcome, Outcome::Refused(Refusal::Impossible(_))), "{start}..={end}");
+    }
+    assert_eq!(subject.0.live_segments(), 0);
+}
+
+#[test]
+fn a_short_key_belongs_to_one_segment_even_after_its_deletion() {
+    let mut subject = Subject::new();
+    let key = |epoch, has_segment_id| Naming { epoch: LeaderEpoch(epoch), has_segment_id };
+    let claim = |s: &mut Subject, number, end, epoch| s.0.claim_naming(&id(number), Offset(end), LeaderEpoch(epoch));
+    assert_eq!(claim(&mut subject, 1, 99, 5), key(5, false));
+    assert_eq!(claim(&mut subject, 2, 99, 5), key(5, true), "the first one is still on its way");
+    assert_eq!(claim(&mut subject, 1, 99, 5), key(5, false), "its own");
+    assert_eq!(claim(&mut subject, 3, 99, 6), key(6, false));
+    assert_eq!(claim(&mut subject, 4, 99, -1), Naming::UNKNOWN);
+    let read = KeyFacts { naming: Some(key(7, false)), is_claim: false };
+    let _ = subject.0.apply_segment(&whole(9, 0, 99, &[(0, 0)], CopyStarted), read);
+    assert_eq!(subject.0.naming_of(&id(9)), Some((Offset(99), key(7, false))));
+    let _ = subject.to(9, DeleteFinished);
+    assert_eq!(claim(&mut subject, 10, 99, 7), key(7, true));
+}
+
+#[test]
+fn a_segment_read_without_a_key_is_named_by_its_id() {
+    let mut subject = Subject::new();
+    subject.add(1, 0, 9, &[(4, 0)]);
+    assert_eq!(subject.0.naming_of(&id(1)), Some((Offset(9), Naming::UNKNOWN)));
+}
+
+#[test]
+fn a_mark_of_the_partitions_deletion_changes_no_segment() {
+    let mut subject = Subject::new();
+    subject.copied(1, 0, 9, &[(0, 0)]);
+    let delete = crate::model::PartitionDelete {
+        partition: partition(),
+        broker_id: BrokerId(0),
+        event_timestamp_ms: 0,
+        state: PartitionDeleteState::Finished,
+    };
+    let _ = subject.0.apply_partition_delete(&delete);
+    assert_eq!((subject.find(0, 0), subject.0.deletion()), (Some(1), Some(PartitionDeleteState::Finished)));
+}
