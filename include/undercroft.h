@@ -36,7 +36,7 @@
 #define UC_ABI_VERSION 1
 
 /** Release, ABI and text of this header; equal to `uc_build_id` if the library was built with this very header. */
-#define UC_BUILD_ID "0.1.0-abi1-df1ef202bd19e173"
+#define UC_BUILD_ID "0.1.0-abi1-f7276f2a8473e40b"
 
 /**
  * The segment has no aborted transactions, so no transaction index is kept of it.
@@ -630,11 +630,6 @@ typedef struct uc_segment_update_t {
   const uint8_t *custom_metadata;
   size_t custom_metadata_len;
 } uc_segment_update_t;
-
-/**
- * All of them, in the order of their numbers.
- */
-#define uc_code_ALL { UC_OK, UC_ERR_INVALID_ARGUMENT, UC_ERR_CONFIG, UC_ERR_CLOSED, UC_ERR_TIMEOUT, UC_ERR_CANCELLED, UC_ERR_UNSUPPORTED, UC_ERR_INTERNAL, UC_ERR_NOT_FOUND, UC_ERR_CORRUPT, UC_ERR_UNREACHABLE, UC_ERR_REFUSED, UC_ERR_MISCONFIGURED, UC_ERR_SOURCE, UC_ERR_NOT_READY, UC_ERR_NOT_ASSIGNED, UC_ERR_UNKNOWN_SEGMENT, UC_ERR_ILLEGAL_TRANSITION, UC_ERR_LOG_MISMATCH, }
 
 #ifdef __cplusplus
 extern "C" {

@@ -199,6 +199,7 @@ unsafe fn read<T: Growing>(ptr: *const T) -> Result<T, Failure> {
 /// # Safety
 /// `ptr` is valid for reads of four bytes.
 unsafe fn check_size<T: Growing>(ptr: *const T) -> Result<usize, Failure> {
+    const { assert!(T::SIZE_MIN <= size_of::<T>(), "a struct never shrinks") };
     // SAFETY: four bytes are readable (# Safety); no alignment is assumed.
     let size = unsafe { ptr.cast::<u32>().read_unaligned() } as usize;
     if size < T::SIZE_MIN {

@@ -59,27 +59,30 @@ pub enum uc_code {
 
 impl uc_code {
     /// All of them, in the order of their numbers.
-    pub const ALL: [Self; 19] = [
-        Self::UC_OK,
-        Self::UC_ERR_INVALID_ARGUMENT,
-        Self::UC_ERR_CONFIG,
-        Self::UC_ERR_CLOSED,
-        Self::UC_ERR_TIMEOUT,
-        Self::UC_ERR_CANCELLED,
-        Self::UC_ERR_UNSUPPORTED,
-        Self::UC_ERR_INTERNAL,
-        Self::UC_ERR_NOT_FOUND,
-        Self::UC_ERR_CORRUPT,
-        Self::UC_ERR_UNREACHABLE,
-        Self::UC_ERR_REFUSED,
-        Self::UC_ERR_MISCONFIGURED,
-        Self::UC_ERR_SOURCE,
-        Self::UC_ERR_NOT_READY,
-        Self::UC_ERR_NOT_ASSIGNED,
-        Self::UC_ERR_UNKNOWN_SEGMENT,
-        Self::UC_ERR_ILLEGAL_TRANSITION,
-        Self::UC_ERR_LOG_MISMATCH,
-    ];
+    #[must_use]
+    pub fn all() -> [Self; 19] {
+        [
+            Self::UC_OK,
+            Self::UC_ERR_INVALID_ARGUMENT,
+            Self::UC_ERR_CONFIG,
+            Self::UC_ERR_CLOSED,
+            Self::UC_ERR_TIMEOUT,
+            Self::UC_ERR_CANCELLED,
+            Self::UC_ERR_UNSUPPORTED,
+            Self::UC_ERR_INTERNAL,
+            Self::UC_ERR_NOT_FOUND,
+            Self::UC_ERR_CORRUPT,
+            Self::UC_ERR_UNREACHABLE,
+            Self::UC_ERR_REFUSED,
+            Self::UC_ERR_MISCONFIGURED,
+            Self::UC_ERR_SOURCE,
+            Self::UC_ERR_NOT_READY,
+            Self::UC_ERR_NOT_ASSIGNED,
+            Self::UC_ERR_UNKNOWN_SEGMENT,
+            Self::UC_ERR_ILLEGAL_TRANSITION,
+            Self::UC_ERR_LOG_MISMATCH,
+        ]
+    }
 
     /// The number as functions return it.
     #[must_use]
@@ -90,7 +93,7 @@ impl uc_code {
     /// The code with this number, if this version knows it.
     #[must_use]
     pub fn from_status(status: uc_status_t) -> Option<Self> {
-        Self::ALL.into_iter().find(|code| code.status() == status)
+        Self::all().into_iter().find(|code| code.status() == status)
     }
 
     /// Its name in C, with the NUL that C wants.

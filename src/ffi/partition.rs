@@ -28,7 +28,7 @@ pub struct uc_partition_t {
 // SAFETY: repr(C), begins with a u32 size; numbers, arrays of numbers and raw pointers are valid with any bytes.
 unsafe impl Growing for uc_partition_t {
     const NAME: &'static str = "uc_partition_t";
-    const SIZE_MIN: usize = 56;
+    const SIZE_MIN: usize = 48;
 }
 
 impl uc_partition_t {
