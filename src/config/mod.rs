@@ -13,7 +13,7 @@ mod storage_keys;
 mod values;
 
 pub use key::{Key, Kind, Side};
-pub use reference::{markdown, near_miss};
+pub use reference::{markdown, markdown_of, near_miss};
 pub use values::{Config, ConfigError, Warning};
 
 /// Keys of the metadata side, without the broker's prefix `rlmm.config.`.

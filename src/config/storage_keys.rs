@@ -1,15 +1,283 @@
-//! Keys of the storage side.
+//! Keys of the storage side. Names that Aiven's plugin has mean here what they mean there.
 
 use super::{Key, Kind, Side};
 
+const fn key(name: &'static str, kind: Kind, default: Option<&'static str>, text: &'static str) -> Key {
+    Key { name, side: Side::Storage, kind, default, text }
+}
+
+const fn at_least(min: i64) -> Kind {
+    Kind::Integer { min, max: i64::MAX }
+}
+
+const MILLIS: Kind = Kind::Integer { min: 1, max: 86_400_000 };
+const MIB: i64 = 1 << 20;
+
 /// Chooses the store.
-pub static BACKEND: Key = Key {
-    name: "storage.backend.class",
-    side: Side::Storage,
-    kind: Kind::Text,
-    default: None,
-    text: "Where segments are kept: `filesystem` or `s3`. The class names of Aiven's plugin for these are understood too.",
-};
+pub static BACKEND: Key = key(
+    "storage.backend.class",
+    Kind::Text,
+    None,
+    "Where segments are kept: `filesystem` or `s3`. The class names of Aiven's plugin for these are understood too. Required.",
+);
+/// Put in front of every object's name.
+pub static KEY_PREFIX: Key = key(
+    "key.prefix",
+    Kind::Text,
+    Some(""),
+    "Put in front of every object's name as it stands here, without a separator. May change while segments exist; one longer than about 90 bytes may not.",
+);
+/// Folder of the file system store.
+pub static ROOT: Key = key(
+    "storage.root",
+    Kind::Text,
+    None,
+    "Folder of the `filesystem` store. It must exist and be writable: it is never created, so that a disk that isn't mounted is noticed. Required there.",
+);
+/// Bucket of the S3 store.
+pub static S3_BUCKET: Key =
+    key("storage.s3.bucket.name", Kind::Text, None, "Bucket of the `s3` store. It must exist. Required there.");
+/// Region of the bucket.
+pub static S3_REGION: Key = key(
+    "storage.s3.region",
+    Kind::Text,
+    None,
+    "Region of the bucket. Required unless `storage.s3.endpoint.url` is set; then `us-east-1`.",
+);
+/// Endpoint of a relative of S3.
+pub static S3_ENDPOINT: Key = key(
+    "storage.s3.endpoint.url",
+    Kind::Text,
+    None,
+    "Endpoint with scheme, such as `https://minio.example.org:9000`. Without it, Amazon's endpoint of the region.",
+);
+/// How the bucket is addressed.
+pub static S3_PATH_STYLE: Key = key(
+    "storage.s3.path.style.access.enabled",
+    Kind::Boolean,
+    None,
+    "`true` puts the bucket into the path of a URL, `false` into the host's name. Without it: the path if an endpoint is set or the bucket has a dot in its name, else the host.",
+);
+/// Size of the parts of a multipart upload.
+pub static S3_PART_SIZE: Key = key(
+    "storage.s3.multipart.upload.part.size",
+    Kind::Integer { min: 5 * MIB, max: 2_147_483_639 },
+    Some("8388608"),
+    "Bytes in a part of an upload, rounded up to whole blocks. An object that isn't larger goes up in one request.",
+);
+/// Storage class of new objects.
+pub static S3_STORAGE_CLASS: Key =
+    key("storage.s3.storage.class", Kind::Text, None, "Storage class of new objects, any that the store knows.");
+/// Bound of a call to the store.
+pub static S3_CALL_TIMEOUT: Key = key(
+    "storage.s3.api.call.timeout",
+    MILLIS,
+    Some("60000"),
+    "Milliseconds for a call to the store with all its retries. Holds for every store.",
+);
+/// Bound of one request.
+pub static S3_ATTEMPT_TIMEOUT: Key = key(
+    "storage.s3.api.call.attempt.timeout",
+    MILLIS,
+    Some("20000"),
+    "Milliseconds for one attempt: until the answer begins (plus a second per MiB sent), and then between any two pieces of it. Holds for every store over HTTP.",
+);
+/// Access key.
+pub static AWS_ACCESS_KEY: Key = key(
+    "storage.aws.access.key.id",
+    Kind::Password,
+    None,
+    "Access key. Without it, credentials come from the environment, the profile or the instance, as the AWS SDKs find them.",
+);
+/// Secret key.
+pub static AWS_SECRET_KEY: Key =
+    key("storage.aws.secret.access.key", Kind::Password, None, "Secret of `storage.aws.access.key.id`.");
+/// Session token.
+pub static AWS_SESSION_TOKEN: Key =
+    key("storage.aws.session.token", Kind::Password, None, "Session token of temporary credentials.");
+/// Whether certificates are checked.
+pub static AWS_CERTIFICATE_CHECK: Key = key(
+    "storage.aws.certificate.check.enabled",
+    Kind::Boolean,
+    Some("true"),
+    "`false` accepts any certificate of the endpoint. For tests only.",
+);
+/// How long connecting may take.
+pub static CONNECT_TIMEOUT: Key =
+    key("storage.connect.timeout.ms", MILLIS, Some("5000"), "Milliseconds until a connection stands, TLS included.");
+/// Connections kept open.
+pub static IDLE_CONNECTIONS: Key = key(
+    "storage.connections.idle.max",
+    Kind::Integer { min: 0, max: 10_000 },
+    Some("64"),
+    "Idle connections per endpoint that are kept open.",
+);
+/// How often a call is tried.
+pub static RETRY_ATTEMPTS: Key = key(
+    "storage.retry.attempts.max",
+    Kind::Integer { min: 1, max: 100 },
+    Some("4"),
+    "Attempts of a call whose failure may pass, the first one included.",
+);
+/// Pause before the second attempt.
+pub static RETRY_DELAY: Key = key(
+    "storage.retry.delay.ms",
+    Kind::Integer { min: 0, max: 60_000 },
+    Some("100"),
+    "Milliseconds before the second attempt; doubled before each further one, at most 5000.",
+);
+/// Parts of one copy on the wire.
+pub static PARTS_IN_FLIGHT: Key = key(
+    "upload.parts.in.flight",
+    Kind::Integer { min: 1, max: 128 },
+    Some("4"),
+    "Parts of one copy that are sent at once. A copy has two more parts in memory: one being read, one waiting.",
+);
+/// Memory of all copies.
+pub static UPLOAD_MEMORY: Key = key(
+    "upload.memory.bytes.max",
+    at_least(16 * MIB),
+    Some("268435456"),
+    "Bytes of part buffers of all copies of this manager together. Copies wait for each other when it is used up; it is raised to three parts if it is smaller.",
+);
+/// Bound of a whole copy.
+pub static UPLOAD_TIMEOUT: Key = key(
+    "upload.timeout.ms",
+    Kind::Integer { min: 1, max: 604_800_000 },
+    Some("3600000"),
+    "Milliseconds for the copy of one segment, waiting for memory included.",
+);
+/// Bound of standing still.
+pub static UPLOAD_NO_PROGRESS: Key = key(
+    "upload.no.progress.timeout.ms",
+    MILLIS,
+    Some("120000"),
+    "Milliseconds in which a copy must have handed over a part. Then it fails and is cleaned up.",
+);
+/// Bound of cleaning up.
+pub static CLEANUP_TIMEOUT: Key = key(
+    "upload.cleanup.timeout.ms",
+    MILLIS,
+    Some("30000"),
+    "Milliseconds for which a failed or cancelled copy tries to remove what it left in the store. Closing waits for it.",
+);
+/// Limit of the bytes sent.
+pub static UPLOAD_RATE: Key = key(
+    "upload.rate.limit.bytes.per.second",
+    at_least(65_536),
+    None,
+    "Bytes per second that all copies of this manager send together. Without it, no limit.",
+);
+/// Memory for data read.
+pub static CHUNK_CACHE_SIZE: Key = key(
+    "fetch.chunk.cache.size",
+    at_least(-1),
+    Some("67108864"),
+    "Bytes of data that are kept in memory for later reads. -1 has no bound. A few MiB per consumer that reads old data are what matters.",
+);
+/// Memory for indexes read.
+pub static INDEX_CACHE_SIZE: Key = key(
+    "fetch.indexes.cache.size",
+    at_least(-1),
+    Some("16777216"),
+    "Bytes of indexes that are kept in memory. All indexes of a segment come in one request; a broker asks for them one by one.",
+);
+/// First request of a read.
+pub static WINDOW_MIN: Key = key(
+    "fetch.window.bytes.min",
+    Kind::Integer { min: 4096, max: 1 << 30 },
+    Some("1114112"),
+    "Bytes of the first request of a read, rounded up to whole blocks. The default is what a consumer takes at once (1 MiB) and some batches to pass over.",
+);
+/// Largest request of a read.
+pub static WINDOW_MAX: Key = key(
+    "fetch.window.bytes.max",
+    Kind::Integer { min: 4096, max: 1 << 30 },
+    Some("4194304"),
+    "Bytes to which requests grow while one stream is read on and on. From its second request on, the next one is under way while one is read.",
+);
+/// Pause before a read fails.
+pub static FAILURE_DELAY: Key = key(
+    "fetch.failure.delay.ms",
+    Kind::Integer { min: 0, max: 60_000 },
+    Some("200"),
+    "Milliseconds that a failing read waits before it fails, so that a consumer that asks again and again doesn't fill the log.",
+);
+
+/// Keys of Aiven's plugin that change nothing here: name, and why.
+pub static WITHOUT_EFFECT: &[(&str, &str)] = &[
+    ("chunk.size", "the compact layout reads exact ranges of blocks of 64 KiB"),
+    ("key.prefix.mask", "object names are written to the log in full"),
+    ("custom.metadata.fields.include", "the compact layout chooses its own fields"),
+    ("fetch.chunk.cache.class", "the cache is in memory; `fetch.chunk.cache.size` is honoured"),
+    ("fetch.chunk.cache.path", "the cache is in memory"),
+    ("fetch.chunk.cache.retention.ms", "the cache is bounded by its size alone"),
+    ("fetch.chunk.cache.get.timeout.ms", "`storage.s3.api.call.timeout` bounds a read"),
+    ("fetch.chunk.cache.thread.pool.size", "no thread is held by a read"),
+    ("fetch.chunk.cache.prefetch.max.size", "see `fetch.window.bytes.max`"),
+    ("fetch.indexes.cache.retention.ms", "the cache is bounded by its size alone"),
+    ("fetch.indexes.cache.get.timeout.ms", "`storage.s3.api.call.timeout` bounds a read"),
+    ("fetch.indexes.cache.thread.pool.size", "no thread is held by a read"),
+    ("fetch.manifest.cache.size", "the compact layout has no manifest"),
+    ("fetch.manifest.cache.retention.ms", "the compact layout has no manifest"),
+    ("fetch.manifest.cache.get.timeout.ms", "the compact layout has no manifest"),
+    ("fetch.manifest.cache.thread.pool.size", "the compact layout has no manifest"),
+    ("metrics.num.samples", "metrics have no samples"),
+    ("metrics.sample.window.ms", "metrics have no samples"),
+    ("metrics.recording.level", "all metrics are always recorded"),
+    ("storage.overwrite.enabled", "an object is replaced as a whole"),
+    ("storage.s3.legacy.md5.plugin.enabled", "no checksum header is sent"),
+    ("storage.aws.checksum.check.enabled", "every block has a checksum of its own, which is always checked"),
+    ("compression.heuristic.enabled", "compression is not there yet"),
+    ("storage.key.prefix", "the key is `key.prefix`"),
+];
+
+/// Keys of Aiven's plugin that must not be passed over: name, the one value that can be honoured, and why.
+pub static NOT_YET: &[(&str, &str, &str)] = &[
+    ("compression.enabled", "false", "compression is not there yet"),
+    ("encryption.enabled", "false", "encryption is not there yet, and segments would be stored in the clear"),
+    ("segment.format", "kafka", "only Kafka's own format is written"),
+    ("storage.aws.credentials.file", "", "use `storage.aws.access.key.id`, a profile or the environment"),
+    (
+        "storage.aws.credentials.provider.class",
+        "",
+        "a Java class can't be loaded; without it the usual places are searched",
+    ),
+];
+
+/// Prefix of what is handed to the store's driver as it is.
+pub const DRIVER_PREFIX: &str = "storage.opendal.";
 
 /// All of them, in the order of the reference.
-pub static ALL: &[&Key] = &[&BACKEND];
+pub static ALL: &[&Key] = &[
+    &BACKEND,
+    &KEY_PREFIX,
+    &ROOT,
+    &S3_BUCKET,
+    &S3_REGION,
+    &S3_ENDPOINT,
+    &S3_PATH_STYLE,
+    &S3_PART_SIZE,
+    &S3_STORAGE_CLASS,
+    &S3_CALL_TIMEOUT,
+    &S3_ATTEMPT_TIMEOUT,
+    &AWS_ACCESS_KEY,
+    &AWS_SECRET_KEY,
+    &AWS_SESSION_TOKEN,
+    &AWS_CERTIFICATE_CHECK,
+    &CONNECT_TIMEOUT,
+    &IDLE_CONNECTIONS,
+    &RETRY_ATTEMPTS,
+    &RETRY_DELAY,
+    &PARTS_IN_FLIGHT,
+    &UPLOAD_MEMORY,
+    &UPLOAD_TIMEOUT,
+    &UPLOAD_NO_PROGRESS,
+    &CLEANUP_TIMEOUT,
+    &UPLOAD_RATE,
+    &CHUNK_CACHE_SIZE,
+    &INDEX_CACHE_SIZE,
+    &WINDOW_MIN,
+    &WINDOW_MAX,
+    &FAILURE_DELAY,
+];

@@ -1,9 +1,15 @@
 //! Values of one manager: kept as text, checked when they are set, typed when they are asked for.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::BTreeMap;
+use std::fmt;
 use std::time::Duration;
 
-use super::{Key, Kind, Side, near_miss};
+use super::key::HIDDEN;
+use super::reference::nearest;
+use super::{Key, Kind, Side};
 
 /// Why a configuration cannot be used. Every message names the key; a password's value is never in it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -16,6 +22,27 @@ pub enum ConfigError {
     Unsupported { key: String, value: String, why: String },
 }
 
+impl ConfigError {
+    /// A value that the key's kind, or the room that reads it, doesn't allow. A password's value is left out.
+    #[must_use]
+    pub fn bad_value(key: &Key, value: &str, why: &str) -> Self {
+        let value = key.shown(value).to_owned();
+        Self::BadValue { key: key.name.to_owned(), value, why: why.to_owned(), range: key.range() }
+    }
+
+    /// A value that means something, which we cannot do. A password's value is left out.
+    #[must_use]
+    pub fn unsupported(key: &Key, value: &str, why: &str) -> Self {
+        Self::Unsupported { key: key.name.to_owned(), value: key.shown(value).to_owned(), why: why.to_owned() }
+    }
+
+    /// No value, where `why` says what for one is needed.
+    #[must_use]
+    pub fn missing(key: &Key, why: &str) -> Self {
+        Self::Missing { key: key.name.to_owned(), why: why.to_owned() }
+    }
+}
+
 /// A key that nobody reads. A host says so once and goes on, as Kafka does.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Warning {
@@ -24,10 +51,32 @@ pub struct Warning {
     pub did_you_mean: Option<&'static str>,
 }
 
-/// A checked set of values for one side.
-#[derive(Debug, Clone, Default)]
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "unknown configuration key `{}` is ignored", self.key)?;
+        match self.did_you_mean {
+            Some(known) => write!(f, "; did you mean `{known}`?"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The values of one side, as a host has set them.
+#[derive(Clone, Default)]
 pub struct Config {
     values: BTreeMap<String, String>,
+}
+
+/// Shows what the table knows to be no secret, and of everything else only that it is set.
+impl fmt::Debug for Config {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let known = super::all();
+        let shown = self.values.iter().map(|(name, value)| {
+            let key = known.iter().find(|key| key.name == name);
+            (name, key.map_or(HIDDEN, |key| key.shown(value)))
+        });
+        f.debug_map().entries(shown).finish()
+    }
 }
 
 impl Config {
@@ -58,30 +107,43 @@ impl Config {
     /// # Errors
     /// The first value, in the order of the keys, that is outside of its range.
     pub fn check(&self, side: Side, open_prefixes: &[&str]) -> Result<Vec<Warning>, ConfigError> {
-        let known = super::all();
+        self.check_against(&super::all(), side, open_prefixes)
+    }
+
+    fn check_against(&self, known: &[&'static Key], side: Side, open: &[&str]) -> Result<Vec<Warning>, ConfigError> {
         let mut warnings = Vec::new();
         for (name, value) in &self.values {
             match known.iter().find(|key| key.side == side && key.name == name) {
-                Some(key) => check_value(key, value)?,
-                None if open_prefixes.iter().any(|prefix| name.starts_with(prefix)) => {}
-                None => warnings.push(Warning { key: name.clone(), did_you_mean: near_miss(name, side) }),
+                Some(key) => check_value(key, value.trim())?,
+                None if open.iter().any(|prefix| name.starts_with(prefix)) => {}
+                None => warnings.push(Warning { key: name.clone(), did_you_mean: nearest(name, side, known) }),
             }
         }
         Ok(warnings)
     }
 
-    /// Text of a key, or its default.
+    /// Text of a key without blanks around it (as Kafka reads values), or its default.
     #[must_use]
     pub fn text(&self, key: &'static Key) -> Option<&str> {
-        self.raw(key.name).or(key.default)
+        self.raw(key.name).map(str::trim).or(key.default)
     }
 
-    /// Text of a key that must be there.
+    /// Text of a key that must be there; an empty one is not.
     ///
     /// # Errors
     /// [`ConfigError::Missing`] with `why` it is needed.
     pub fn required(&self, key: &'static Key, why: &str) -> Result<&str, ConfigError> {
-        self.text(key).ok_or_else(|| ConfigError::Missing { key: key.name.to_owned(), why: why.to_owned() })
+        self.text(key).filter(|text| !text.is_empty()).ok_or_else(|| ConfigError::missing(key, why))
+    }
+
+    /// The chosen word of a key that has a default.
+    ///
+    /// # Errors
+    /// [`ConfigError::BadValue`] for a word that isn't one of the key's, [`ConfigError::Missing`] without a default.
+    pub fn choice(&self, key: &'static Key) -> Result<&str, ConfigError> {
+        let word = self.required(key, "one of the choices is needed")?;
+        check_value(key, word)?;
+        Ok(word)
     }
 
     /// A whole number, or `None` if neither a value nor a default is there.
@@ -91,7 +153,7 @@ impl Config {
     pub fn integer(&self, key: &'static Key) -> Result<Option<i64>, ConfigError> {
         let Some(text) = self.text(key) else { return Ok(None) };
         check_value(key, text)?;
-        text.trim().parse().map(Some).map_err(|_| bad(key, text, "not a whole number"))
+        text.parse().map(Some).map_err(|_| ConfigError::bad_value(key, text, NOT_A_NUMBER))
     }
 
     /// A whole number of a key that has a default and no negative values.
@@ -99,10 +161,8 @@ impl Config {
     /// # Errors
     /// As [`Config::integer`], and [`ConfigError::Missing`] if the table gives the key no default.
     pub fn unsigned(&self, key: &'static Key) -> Result<u64, ConfigError> {
-        let number = self
-            .integer(key)?
-            .ok_or_else(|| ConfigError::Missing { key: key.name.to_owned(), why: "it has no default".to_owned() })?;
-        u64::try_from(number).map_err(|_| bad(key, &number.to_string(), "negative"))
+        let number = self.integer(key)?.ok_or_else(|| ConfigError::missing(key, "it has no default"))?;
+        u64::try_from(number).map_err(|_| ConfigError::bad_value(key, &number.to_string(), "negative"))
     }
 
     /// A number of milliseconds as a duration; see [`Config::unsigned`].
@@ -120,28 +180,25 @@ impl Config {
     pub fn boolean(&self, key: &'static Key) -> Result<bool, ConfigError> {
         let Some(text) = self.text(key) else { return Ok(false) };
         check_value(key, text)?;
-        Ok(text.trim().eq_ignore_ascii_case("true"))
+        Ok(text.eq_ignore_ascii_case("true"))
     }
 }
 
-fn bad(key: &Key, value: &str, why: &str) -> ConfigError {
-    let value = if key.kind == Kind::Password { "[hidden]" } else { value };
-    ConfigError::BadValue { key: key.name.to_owned(), value: value.to_owned(), why: why.to_owned(), range: key.range() }
-}
+const NOT_A_NUMBER: &str = "not a whole number";
 
+/// `value` has no blanks around it.
 fn check_value(key: &Key, value: &str) -> Result<(), ConfigError> {
-    match key.kind {
-        Kind::Text | Kind::Password => Ok(()),
-        Kind::Boolean => match value.trim().to_ascii_lowercase().as_str() {
-            "true" | "false" => Ok(()),
-            _ => Err(bad(key, value, "not a boolean")),
+    let why = match key.kind {
+        Kind::Text | Kind::Password => return Ok(()),
+        Kind::Boolean if value.eq_ignore_ascii_case("true") || value.eq_ignore_ascii_case("false") => return Ok(()),
+        Kind::Boolean => "not a boolean",
+        Kind::Integer { min, max } => match value.parse::<i64>() {
+            Ok(number) if (min..=max).contains(&number) => return Ok(()),
+            Ok(_) => "out of range",
+            Err(_) => NOT_A_NUMBER,
         },
-        Kind::Integer { min, max } => match value.trim().parse::<i64>() {
-            Ok(number) if (min..=max).contains(&number) => Ok(()),
-            Ok(_) => Err(bad(key, value, "out of range")),
-            Err(_) => Err(bad(key, value, "not a whole number")),
-        },
-        Kind::Choice(words) if words.contains(&value.trim()) => Ok(()),
-        Kind::Choice(_) => Err(bad(key, value, "not one of the choices")),
-    }
+        Kind::Choice(words) if words.contains(&value) => return Ok(()),
+        Kind::Choice(_) => "not one of the choices",
+    };
+    Err(ConfigError::bad_value(key, value, why))
 }

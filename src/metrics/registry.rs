@@ -79,6 +79,60 @@ impl Registry {
     }
 
     fn push(&mut self, group: &'static str, name: String, kind: Kind, text: &'static str, source: Source) {
+        let is_new = self.infos().all(|info| (info.group, &info.name) != (group, &name));
+        debug_assert!(is_new, "{group} {name} is registered twice: a reader could not tell the two apart");
         self.entries.push((MetricInfo { group, name, kind, text }, source));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn values_stand_in_the_order_of_their_names() {
+        let mut registry = Registry::new();
+        let copies = registry.counter("storage", "copies-total", "Copies.");
+        let fetch = registry.timer("storage", "fetch", "Fetches.");
+        let open = registry.gauge("metadata", "open", "Open partitions.");
+        let names: Vec<_> = registry.infos().map(|info| format!("{} {}", info.group, info.name)).collect();
+        assert_eq!(
+            names,
+            [
+                "storage copies-total",
+                "storage fetch-total",
+                "storage fetch-time-us-total",
+                "storage fetch-time-us-max",
+                "metadata open",
+            ]
+        );
+        assert_eq!(registry.read().collect::<Vec<_>>(), [0.0; 5], "all are there before anything happened");
+
+        copies.clone().add(2);
+        copies.increment();
+        fetch.record(Duration::from_micros(30));
+        fetch.record(Duration::from_micros(10));
+        open.set(4);
+        open.add(-5);
+        assert_eq!(registry.read().collect::<Vec<_>>(), [3.0, 2.0, 40.0, 30.0, -1.0]);
+        assert_eq!((fetch.count(), open.get(), copies.get()), (2, -1, 3));
+    }
+
+    #[test]
+    fn a_time_beyond_all_bounds_is_counted_as_the_longest() {
+        let mut registry = Registry::new();
+        registry.timer("storage", "fetch", "Fetches.").record(Duration::MAX);
+        let values: Vec<_> = registry.read().collect();
+        assert!(values[2] > 1e19, "{values:?}");
+    }
+
+    #[test]
+    #[should_panic(expected = "registered twice")]
+    fn a_name_is_registered_once() {
+        let mut registry = Registry::new();
+        registry.counter("storage", "copies-total", "Copies.");
+        registry.gauge("storage", "copies-total", "Copies.");
     }
 }

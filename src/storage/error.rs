@@ -16,22 +16,22 @@ pub type Cause = Arc<dyn Error + Send + Sync>;
 pub enum StorageError {
     /// The store answered that the object isn't there. Never said for a missing bucket or folder.
     #[error("{action} {object} in {store}: the object is not there")]
-    NotFound { action: &'static str, object: String, store: String },
+    NotFound { action: &'static str, object: Box<str>, store: Box<str> },
     /// The store answered and the bytes are wrong: keep the object, tell the operator.
     #[error("{action} {object} in {store}: {place} is corrupt: {why}")]
-    Corrupt { action: &'static str, object: String, store: String, place: String, why: String },
+    Corrupt { action: &'static str, object: Box<str>, store: Box<str>, place: Box<str>, why: Box<str> },
     /// The store didn't answer, or answered that it can't now: retry later.
     #[error(
         "{action} {object} in {store}: the store could not be reached or had trouble after {waited_ms} ms and {attempts} attempts: {why}; check {remedy}"
     )]
     Unreachable {
         action: &'static str,
-        object: String,
-        store: String,
+        object: Box<str>,
+        store: Box<str>,
         waited_ms: u64,
         attempts: u32,
-        why: String,
-        remedy: String,
+        why: Box<str>,
+        remedy: &'static str,
         #[source]
         source: Option<Cause>,
     },
@@ -39,10 +39,10 @@ pub enum StorageError {
     #[error("{action} {object} in {store}: refused: {why}; check {remedy}")]
     Refused {
         action: &'static str,
-        object: String,
-        store: String,
-        why: String,
-        remedy: String,
+        object: Box<str>,
+        store: Box<str>,
+        why: Box<str>,
+        remedy: &'static str,
         #[source]
         source: Option<Cause>,
     },
@@ -50,10 +50,10 @@ pub enum StorageError {
     #[error("{action} {object} in {store}: {why}; check {remedy}")]
     Misconfigured {
         action: &'static str,
-        object: String,
-        store: String,
-        why: String,
-        remedy: String,
+        object: Box<str>,
+        store: Box<str>,
+        why: Box<str>,
+        remedy: &'static str,
         #[source]
         source: Option<Cause>,
     },
@@ -63,24 +63,24 @@ pub enum StorageError {
     /// A file of the broker isn't what the segment's metadata says, or can't be read. Nothing was completed.
     #[error("copy {object}: source file {}: {why}", .path.display())]
     Source {
-        object: String,
+        object: Box<str>,
         path: PathBuf,
-        why: String,
+        why: Box<str>,
         #[source]
         source: Option<Cause>,
     },
     /// The caller asked for something that doesn't exist, such as a position behind the end of a segment.
     #[error("{what}")]
-    InvalidArgument { what: String },
+    InvalidArgument { what: Box<str> },
     /// The segment was written in a way that this version doesn't read.
     #[error("{action} {object}: {why}")]
-    Unsupported { action: &'static str, object: String, why: String },
+    Unsupported { action: &'static str, object: Box<str>, why: Box<str> },
     /// The work was still going on when its time was over.
     #[error("{action} {object} in {store}: not done after {waited_ms} ms; the limit is {limit}")]
-    Timeout { action: &'static str, object: String, store: String, waited_ms: u64, limit: &'static str },
+    Timeout { action: &'static str, object: Box<str>, store: Box<str>, waited_ms: u64, limit: &'static str },
     /// The caller, or a close, stopped the work.
     #[error("{action} {object}: cancelled")]
-    Cancelled { action: &'static str, object: String },
+    Cancelled { action: &'static str, object: Box<str> },
     /// The manager was closed before the call.
     #[error("{action}: the storage manager is closed")]
     Closed { action: &'static str },
@@ -88,8 +88,8 @@ pub enum StorageError {
     #[error("{action} {object}: {why}")]
     Internal {
         action: &'static str,
-        object: String,
-        why: String,
+        object: Box<str>,
+        why: Box<str>,
         #[source]
         source: Option<Cause>,
     },

@@ -1,8 +1,20 @@
-//! (public surface; bodies follow)
+//! The manager: what the C ABI and the command line call.
+#![allow(clippy::disallowed_methods, reason = "shell: measures how long calls take")]
+
 use std::sync::Arc;
+use std::time::Instant;
 
 use bytes::Bytes;
+use tokio::sync::oneshot;
 
+use super::fetch::{Fetcher, Target, key_of};
+use super::layout::compact::{Footer, FooterError, TRAILER_LENGTH, Trailer};
+use super::layout::{ObjectKey, Place};
+use super::metrics::StorageMetrics;
+use super::settings::Settings;
+use super::store::{DriverStore, ObjectStore};
+use super::tasks::Tasks;
+use super::upload::Uploader;
 use super::{SegmentFiles, SegmentReader, StorageError};
 use crate::config::Config;
 use crate::metrics::Registry;
@@ -11,50 +23,286 @@ use crate::model::{IndexType, SegmentMetadata};
 /// What a manager needs of its surroundings.
 #[derive(Debug, Clone)]
 pub struct StorageEnv {
-    /// Where background work runs. The manager never starts or stops a runtime.
+    /// Where background work runs. The manager never starts or stops a runtime; the runtime must have its clock and its
+    /// network switched on and outlive the manager.
     pub runtime: tokio::runtime::Handle,
 }
 
 /// Copies segments to a store, reads them back and deletes them. Clones share everything.
 #[derive(Clone)]
 pub struct StorageManager {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    runtime: tokio::runtime::Handle,
+    store: Arc<dyn ObjectStore>,
+    key_prefix: String,
+    uploader: Uploader,
+    fetcher: Fetcher,
+    metrics: StorageMetrics,
     registry: Arc<Registry>,
+    tasks: Tasks,
+}
+
+impl std::fmt::Debug for StorageManager {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("StorageManager").field("store", &self.inner.store.name()).finish_non_exhaustive()
+    }
+}
+
+/// Checks a configuration of the storage side as [`StorageManager::open`] does, without opening anything.
+///
+/// Hands back, in words, every key that is unknown or has no effect.
+///
+/// # Errors
+/// [`StorageError::Config`] with key, value and range.
+pub fn review_config(config: &Config) -> Result<Vec<String>, StorageError> {
+    Ok(Settings::parse(config)?.warnings)
 }
 
 impl StorageManager {
-    #[allow(missing_docs, clippy::missing_errors_doc, reason = "documented with the body")]
-    pub fn open(_config: &Config, _env: StorageEnv) -> Result<Self, StorageError> {
-        Ok(Self { registry: Arc::default() })
+    /// Checks `config` and sets everything up, without waiting for the store: a background check logs one warning if the
+    /// store can't be used.
+    ///
+    /// # Errors
+    /// [`StorageError::Config`] only: nothing about the store is known yet.
+    pub fn open(config: &Config, env: StorageEnv) -> Result<Self, StorageError> {
+        let settings = Settings::parse(config)?;
+        for warning in &settings.warnings {
+            tracing::warn!("{warning}");
+        }
+        let mut registry = Registry::new();
+        let metrics = StorageMetrics::new(&mut registry);
+        let store = DriverStore::open(settings.store.clone(), env.runtime.id(), metrics.store.clone())?;
+        let manager = Self::with_store(settings, Arc::new(store), env.runtime, metrics, registry);
+        manager.check_in_background();
+        Ok(manager)
     }
-    #[allow(missing_docs, clippy::missing_errors_doc, reason = "documented with the body")]
-    pub async fn copy(&self, _segment: &SegmentMetadata, _files: &SegmentFiles) -> Result<Option<Bytes>, StorageError> {
-        Err(StorageError::Closed { action: "copy" })
+
+    pub(super) fn with_store(
+        settings: Settings,
+        store: Arc<dyn ObjectStore>,
+        runtime: tokio::runtime::Handle,
+        metrics: StorageMetrics,
+        registry: Registry,
+    ) -> Self {
+        let tasks = Tasks::new();
+        let uploader = Uploader::new(Arc::clone(&store), settings.upload, metrics.clone(), tasks.clone());
+        let fetcher = Fetcher::new(Arc::clone(&store), runtime.clone(), settings.fetch, metrics.clone(), tasks.clone());
+        let key_prefix = settings.key_prefix;
+        let registry = Arc::new(registry);
+        Self { inner: Arc::new(Inner { runtime, store, key_prefix, uploader, fetcher, metrics, registry, tasks }) }
     }
-    #[allow(missing_docs, clippy::missing_errors_doc, reason = "documented with the body")]
+
+    fn check_in_background(&self) {
+        let manager = self.clone();
+        self.inner.runtime.spawn(async move {
+            match manager.check().await {
+                Ok(()) => tracing::info!(store = manager.inner.store.name(), "the store can be written and read"),
+                Err(StorageError::Closed { .. } | StorageError::Cancelled { .. }) => {}
+                Err(error) => tracing::warn!("the store can't be used: {error}"),
+            }
+        });
+    }
+
+    /// Copies a segment into one object and hands back its custom metadata, at most 128 bytes, to be kept with the segment.
+    ///
+    /// Nothing becomes visible before all of it is in the store. After an error or when the future is dropped, what was
+    /// sent is removed in the background, within `upload.cleanup.timeout.ms`.
+    ///
+    /// # Errors
+    /// `Source` if a file isn't there, can't be read, or isn't as long as the metadata says; `Timeout` after
+    /// `upload.timeout.ms` or `upload.no.progress.timeout.ms`; what the store says; `Cancelled` and `Closed`.
+    pub async fn copy(&self, segment: &SegmentMetadata, files: &SegmentFiles) -> Result<Option<Bytes>, StorageError> {
+        let running = self.begin("copy")?;
+        let (manager, segment, files) = (self.clone(), segment.clone(), files.clone());
+        let key = ObjectKey::of_segment(&self.inner.key_prefix, &segment);
+        let object = key.to_string();
+        // Both ends are dropped with this future: that cancels the copy.
+        let (_cancel, cancelled) = oneshot::channel();
+        let (answer, answered) = oneshot::channel();
+        self.inner.runtime.spawn(async move {
+            let _running = running;
+            let inner = &manager.inner;
+            inner.uploader.copy(&segment, &files, &key, &inner.key_prefix, cancelled, answer).await;
+        });
+        let outcome = answered.await.unwrap_or(Err(StorageError::Cancelled { action: "copy", object: object.into() }));
+        outcome.map(Some)
+    }
+
+    /// A reader of the bytes from `start` to `end_inclusive` of the segment, or to its end. Asks the store for nothing
+    /// before it is read.
+    ///
+    /// A range that ends behind the segment is cut to it; one that starts exactly at its end is empty.
+    ///
+    /// # Errors
+    /// `InvalidArgument` if the range starts behind the end or ends before its start; `Unsupported`, `Corrupt` or
+    /// `Misconfigured` if the custom metadata doesn't lead to the object; `Closed`.
     pub fn fetch(
         &self,
-        _segment: &SegmentMetadata,
-        _start: u64,
-        _end: Option<u64>,
+        segment: &SegmentMetadata,
+        start: u64,
+        end_inclusive: Option<u64>,
     ) -> Result<SegmentReader, StorageError> {
-        Err(StorageError::Closed { action: "fetch" })
+        let found = self.locate("fetch", segment);
+        let reader = found.and_then(|target| self.inner.fetcher.reader(target, start, end_inclusive));
+        reader.inspect_err(|error| self.inner.metrics.failed(error))
     }
-    #[allow(missing_docs, clippy::missing_errors_doc, reason = "documented with the body")]
-    pub async fn fetch_index(&self, _segment: &SegmentMetadata, _index: IndexType) -> Result<Bytes, StorageError> {
-        Err(StorageError::Closed { action: "fetch" })
+
+    /// An index of the segment, as the broker wrote it. All indexes of a segment come with the first one asked for.
+    ///
+    /// # Errors
+    /// `NotFound` for the transaction index of a segment that has none, and if the object isn't there; `Corrupt` if
+    /// anything else is missing or wrong; what the store says, within `storage.s3.api.call.timeout`.
+    pub async fn fetch_index(&self, segment: &SegmentMetadata, index: IndexType) -> Result<Bytes, StorageError> {
+        let fetched = match self.locate("fetch index", segment) {
+            Ok(target) => self.inner.fetcher.index(target, index).await,
+            Err(error) => Err(error),
+        };
+        fetched.inspect_err(|error| self.inner.metrics.failed(error))
     }
-    #[allow(missing_docs, clippy::missing_errors_doc, reason = "documented with the body")]
-    pub async fn delete(&self, _segments: &[SegmentMetadata]) -> Result<(), StorageError> {
-        Err(StorageError::Closed { action: "delete" })
+
+    /// Deletes the objects of segments, many in one request. One that isn't there counts as deleted; so the call may be
+    /// repeated. Segments whose copy never finished are deleted under the current `key.prefix`.
+    ///
+    /// # Errors
+    /// What the store says; some of the segments may then be deleted. `Misconfigured` if the bucket or folder isn't there.
+    pub async fn delete(&self, segments: &[SegmentMetadata]) -> Result<(), StorageError> {
+        let (started, running) = (Instant::now(), self.begin("delete")?);
+        let keys: Vec<_> = segments.iter().map(|segment| self.key_to_delete(segment)).collect();
+        let deleted = async {
+            let keys = keys.into_iter().collect::<Result<Vec<_>, _>>()?;
+            let (store, tasks) = (Arc::clone(&self.inner.store), self.inner.tasks.clone());
+            let object = keys.first().map(ToString::to_string).unwrap_or_default();
+            let work = self.inner.runtime.spawn(async move {
+                let _running = running;
+                tokio::select! {
+                    deleted = store.delete(&keys) => deleted,
+                    () = tasks.closing() => Err(StorageError::Cancelled { action: "delete", object: object.into() }),
+                }
+            });
+            work.await.unwrap_or_else(|error| {
+                Err(StorageError::Internal {
+                    action: "delete",
+                    object: Box::default(),
+                    why: error.to_string().into(),
+                    source: None,
+                })
+            })
+        }
+        .await;
+        self.inner.metrics.deletes.record(started.elapsed());
+        match &deleted {
+            Ok(()) => self.inner.metrics.deleted_segments.add(segments.len() as u64),
+            Err(error) => self.inner.metrics.failed(error),
+        }
+        deleted
     }
-    #[allow(missing_docs, clippy::missing_errors_doc, reason = "documented with the body")]
+
+    /// Writes, reads and deletes a small object, and so tells whether the store can be used, and if not, why.
+    ///
+    /// # Errors
+    /// `Misconfigured`, `Refused`, `Unreachable` or `Timeout`, with cause and remedy.
     pub async fn check(&self) -> Result<(), StorageError> {
-        Err(StorageError::Closed { action: "check" })
+        let running = self.begin("check")?;
+        let (store, tasks) = (Arc::clone(&self.inner.store), self.inner.tasks.clone());
+        let key = ObjectKey::new(&format!("{}.undercroft-check-{}", self.inner.key_prefix, uuid::Uuid::new_v4()));
+        let object = key.to_string();
+        let work = self.inner.runtime.spawn(async move {
+            let _running = running;
+            tokio::select! {
+                checked = store.check(&key) => checked,
+                () = tasks.closing() => Err(StorageError::Cancelled { action: "check", object: key.to_string().into() }),
+            }
+        });
+        work.await.unwrap_or_else(|error| {
+            Err(StorageError::Internal {
+                action: "check",
+                object: object.into(),
+                why: error.to_string().into(),
+                source: None,
+            })
+        })
     }
-    #[allow(missing_docs, reason = "documented with the body")]
+
+    /// What an object of the compact layout says of itself, by its name in the store.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Unsupported` if it doesn't end as such an object does; what the store says.
+    pub async fn inspect(&self, key: &str) -> Result<Footer, StorageError> {
+        let _running = self.begin("inspect")?;
+        let (store, key) = (Arc::clone(&self.inner.store), ObjectKey::new(key));
+        let work = self.inner.runtime.spawn(async move { inspect(store.as_ref(), &key).await });
+        work.await.unwrap_or_else(|error| {
+            Err(StorageError::Internal {
+                action: "inspect",
+                object: Box::default(),
+                why: error.to_string().into(),
+                source: None,
+            })
+        })
+    }
+
+    /// The numbers of this manager.
+    #[must_use]
     pub fn metrics(&self) -> Arc<Registry> {
-        Arc::clone(&self.registry)
+        Arc::clone(&self.inner.registry)
     }
-    #[allow(missing_docs, reason = "documented with the body")]
-    pub async fn close(&self) {}
+
+    /// Refuses new work, cancels what runs and waits until it has ended and cleaned up: at most
+    /// `upload.cleanup.timeout.ms` and a little. Readers answer `Closed` from now on. May be called again.
+    pub async fn close(&self) {
+        self.inner.tasks.close().await;
+    }
+
+    fn begin(&self, action: &'static str) -> Result<super::tasks::Running, StorageError> {
+        self.inner.tasks.begin().ok_or_else(|| {
+            let error = StorageError::Closed { action };
+            self.inner.metrics.failed(&error);
+            error
+        })
+    }
+
+    fn locate(&self, action: &'static str, segment: &SegmentMetadata) -> Result<Target, StorageError> {
+        if self.inner.tasks.is_closed() {
+            return Err(StorageError::Closed { action });
+        }
+        Target::locate(segment, &self.inner.key_prefix, self.inner.store.name())
+    }
+
+    fn key_to_delete(&self, segment: &SegmentMetadata) -> Result<ObjectKey, StorageError> {
+        let prefix = &self.inner.key_prefix;
+        let Some(bytes) = &segment.custom_metadata else { return Ok(ObjectKey::of_segment(prefix, segment)) };
+        let size = u64::try_from(segment.size_bytes).unwrap_or(0);
+        let place = Place::decode(bytes, size).map_err(|error| StorageError::Unsupported {
+            action: "delete",
+            object: ObjectKey::of_segment(prefix, segment).to_string().into(),
+            why: error.to_string().into(),
+        })?;
+        key_of(segment, &place, prefix, "delete", self.inner.store.name())
+    }
+}
+
+async fn inspect(store: &dyn ObjectStore, key: &ObjectKey) -> Result<Footer, StorageError> {
+    let explain = |error: FooterError| match error {
+        FooterError::Unsupported(_) => StorageError::Unsupported {
+            action: "inspect",
+            object: key.to_string().into(),
+            why: error.to_string().into(),
+        },
+        FooterError::Corrupt(why) => StorageError::Corrupt {
+            action: "inspect",
+            object: key.to_string().into(),
+            store: store.name().to_owned().into(),
+            place: "the footer".to_owned().into(),
+            why: why.into(),
+        },
+    };
+    let size = store.size(key).await?;
+    let end = store.get(key, size.saturating_sub(TRAILER_LENGTH as u64)..size).await?.concat();
+    let trailer = Trailer::decode(&end).map_err(explain)?;
+    let length = u64::from(trailer.footer_length) + TRAILER_LENGTH as u64;
+    let footer = store.get(key, size.saturating_sub(length)..size).await?.concat();
+    Footer::decode(&footer, size).map_err(explain)
 }

@@ -10,10 +10,16 @@
 
 mod error;
 mod fetch;
+pub mod layout;
 mod manager;
+mod metrics;
 mod segment_files;
+mod settings;
+mod store;
+mod tasks;
+mod upload;
 
 pub use error::{Cause, StorageError};
 pub use fetch::SegmentReader;
-pub use manager::{StorageEnv, StorageManager};
+pub use manager::{StorageEnv, StorageManager, review_config};
 pub use segment_files::SegmentFiles;

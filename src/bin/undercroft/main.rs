@@ -1,1 +1,73 @@
-fn main() {}
+//! The `undercroft` command.
+//!
+//! In: arguments. Out: text on standard output, errors on standard error; exit code 0, 1 (it failed) or 2 (the
+//! arguments make no sense). A file per subcommand; each hands back what is to be printed.
+
+mod config;
+mod object;
+mod text;
+mod version;
+
+use std::io::{self, Write as _};
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+const EXAMPLES: &str = "\
+Examples:
+  undercroft config                                  all configuration keys
+  undercroft config --side metadata                  those of the metadata side
+  undercroft config storage.backend.class            one of them
+  undercroft object inspect 00000000000000000042-….ucseg
+                                                     what a segment's object says of itself";
+
+/// Kafka tiered storage: looks into what the library reads and writes
+#[derive(Parser)]
+#[command(name = "undercroft", version, after_help = EXAMPLES, arg_required_else_help = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Print the version
+    Version,
+    /// List the configuration keys
+    Config(config::Arguments),
+    /// Look at objects of a store
+    #[command(subcommand)]
+    Object(object::Command),
+}
+
+/// Why a subcommand has nothing to print; one line for standard error.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+struct Failure(String);
+
+fn main() -> ExitCode {
+    let result = match Cli::parse().command {
+        Command::Version => Ok(version::run()),
+        Command::Config(arguments) => config::run(&arguments),
+        Command::Object(command) => object::run(&command),
+    };
+    match result.and_then(|text| print(&text)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            // Nobody is left to be told if this fails too.
+            let _ = writeln!(io::stderr(), "undercroft: {failure}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Writes to standard output. A reader that has seen enough (`| head`) is no failure.
+fn print(text: &str) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(Failure(format!("standard output cannot be written: {error}")))
+        }
+        _ => Ok(()),
+    }
+}

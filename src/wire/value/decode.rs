@@ -76,7 +76,7 @@ fn segment(reader: &mut Reader<'_>, version: u32) -> Result<WholeSegment, Decode
     reader.tagged_fields("segment's tagged fields", |tag, value| {
         match tag {
             tag::TXN_INDEX_EMPTY => is_txn_index_empty = value.u8("transaction index empty")? != 0,
-            tag::SEGMENT_LEADER_EPOCH if version >= 1 => leader_epoch = LeaderEpoch(value.i32("leader epoch")?),
+            tag::SEGMENT_LEADER_EPOCH if version >= 1 => leader_epoch = tagged_epoch(value)?,
             _ => return Ok(false),
         }
         Ok(true)
@@ -133,13 +133,19 @@ fn epoch_and_end(
     let mut end_offset = None;
     reader.tagged_fields(field, |tag, value| {
         match tag {
-            tag::LEADER_EPOCH if version >= 1 => leader_epoch = LeaderEpoch(value.i32("leader epoch")?),
+            tag::LEADER_EPOCH if version >= 1 => leader_epoch = tagged_epoch(value)?,
             tag::END_OFFSET if version >= 1 => end_offset = Some(value.i64("end offset")?),
             _ => return Ok(false),
         }
         Ok(true)
     })?;
     Ok((leader_epoch, end_offset.filter(|&offset| offset >= 0).map(Offset)))
+}
+
+/// Any negative number means that the writer didn't know.
+fn tagged_epoch(value: &mut Reader<'_>) -> Result<LeaderEpoch, Malformed> {
+    let epoch = LeaderEpoch(value.i32("leader epoch")?);
+    Ok(if epoch.is_known() { epoch } else { LeaderEpoch::UNKNOWN })
 }
 
 fn segment_id(reader: &mut Reader<'_>) -> Result<SegmentId, Malformed> {

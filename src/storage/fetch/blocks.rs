@@ -1,0 +1,206 @@
+//! Blocks in memory, and the requests that bring them.
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::Instant;
+
+use bytes::{Buf as _, Bytes};
+use foyer_memory::{Cache, CacheBuilder};
+
+use super::super::StorageError;
+use super::super::layout::compact::{stored_length_of, stored_range, verify_block};
+use super::super::metrics::StorageMetrics;
+use super::super::settings::FetchSettings;
+use super::super::store::ObjectStore;
+use super::super::tasks::Tasks;
+use super::flight::{Flight, Flights};
+use super::target::Target;
+use crate::model::KafkaUuid;
+
+type Key = (KafkaUuid, u64);
+
+/// Blocks that one request brought.
+#[derive(Debug)]
+pub(super) struct Run {
+    pub(super) blocks: Range<u64>,
+    data: Vec<Bytes>,
+}
+
+impl Run {
+    pub(super) fn block(&self, number: u64) -> Option<&Bytes> {
+        let at = number.checked_sub(self.blocks.start)?;
+        self.data.get(usize::try_from(at).ok()?)
+    }
+}
+
+/// Where a block is.
+pub(super) enum Found {
+    Here(Bytes),
+    /// On its way, perhaps because somebody else asked for it.
+    Coming(Flight<Arc<Run>>),
+}
+
+/// The block cache of a manager.
+///
+/// What is asked for is fetched to its end and kept, also if whoever asked has gone: a reader that comes back for the
+/// same bytes finds them, or the request under way.
+pub(super) struct Blocks {
+    cache: Cache<Key, Bytes>,
+    flights: Flights<Key, Arc<Run>>,
+    store: Arc<dyn ObjectStore>,
+    runtime: tokio::runtime::Handle,
+    settings: FetchSettings,
+    metrics: StorageMetrics,
+    tasks: Tasks,
+}
+
+impl Blocks {
+    pub(super) fn new(
+        store: Arc<dyn ObjectStore>,
+        runtime: tokio::runtime::Handle,
+        settings: FetchSettings,
+        metrics: StorageMetrics,
+        tasks: Tasks,
+    ) -> Self {
+        let cache = CacheBuilder::new(settings.chunk_cache)
+            .with_shards(4)
+            .with_weighter(|_: &Key, data: &Bytes| data.len())
+            .build();
+        Self { cache, flights: Flights::new(), store, runtime, settings, metrics, tasks }
+    }
+
+    /// Finds the first of `blocks`; if it is neither in memory nor on its way, asks for as many of them as aren't either.
+    pub(super) fn find(self: &Arc<Self>, target: &Arc<Target>, blocks: Range<u64>) -> Found {
+        let (segment, first) = (target.segment.id.uuid, blocks.start);
+        if let Some(entry) = self.cache.get(&(segment, first)) {
+            self.metrics.block_hits.increment();
+            return Found::Here(entry.value().clone());
+        }
+        let mut flights = self.flights.0.lock();
+        if let Some(flight) = flights.get(&(segment, first)) {
+            self.metrics.block_joins.increment();
+            return Found::Coming(flight.clone());
+        }
+        // A flight may have landed between the two looks.
+        if let Some(entry) = self.cache.get(&(segment, first)) {
+            self.metrics.block_hits.increment();
+            return Found::Here(entry.value().clone());
+        }
+        let is_wanted = |block: &u64| {
+            *block == first || !(self.cache.contains(&(segment, *block)) || flights.contains_key(&(segment, *block)))
+        };
+        let end = first + blocks.take_while(is_wanted).count() as u64;
+        let run = first..end.max(first + 1);
+        self.metrics.block_misses.add(run.end - run.start);
+        let (land, flight) = Flights::<Key, Arc<Run>>::start(target.key.as_str());
+        flights.extend(run.clone().map(|block| ((segment, block), flight.clone())));
+        drop(flights);
+        let (blocks, target) = (Arc::clone(self), Arc::clone(target));
+        self.runtime.spawn(async move {
+            let _forget = Forget { blocks: &blocks, segment, run: run.clone() };
+            let _ = land.send(blocks.fly(&target, run).await);
+        });
+        Found::Coming(flight)
+    }
+
+    async fn fly(&self, target: &Target, run: Range<u64>) -> Result<Arc<Run>, StorageError> {
+        let Some(_running) = self.tasks.begin() else { return Err(StorageError::Closed { action: "get" }) };
+        tokio::select! {
+            run = self.load_or_wait(target, run) => run,
+            () = self.tasks.closing() => {
+                Err(StorageError::Cancelled { action: "get", object: target.key.to_string().into() })
+            }
+        }
+    }
+
+    async fn load_or_wait(&self, target: &Target, run: Range<u64>) -> Result<Arc<Run>, StorageError> {
+        let loaded = self.load(target, run).await;
+        match &loaded {
+            Ok(run) => {
+                for (block, data) in run.blocks.clone().zip(&run.data) {
+                    self.cache.insert((target.segment.id.uuid, block), data.clone());
+                }
+                self.metrics.block_bytes.set(i64::try_from(self.cache.usage()).unwrap_or(i64::MAX));
+            }
+            // Whoever asks again meanwhile joins this flight and fails with it.
+            Err(_) => tokio::time::sleep(self.settings.failure_delay).await,
+        }
+        loaded
+    }
+
+    async fn load(&self, target: &Target, run: Range<u64>) -> Result<Arc<Run>, StorageError> {
+        let range = stored_range(run.clone(), target.size, target.place.block_size);
+        let bytes = i64::try_from(range.end - range.start).unwrap_or(i64::MAX);
+        let started = Instant::now();
+        self.metrics.fetch_bytes_in_flight.add(bytes);
+        let got = self.store.get(&target.key, range).await;
+        self.metrics.fetch_bytes_in_flight.add(-bytes);
+        self.metrics.fetch_requests.record(started.elapsed());
+        let mut stored = Pieces::new(got.map_err(|error| at_blocks(error, &run))?);
+        let mut data = Vec::new();
+        for block in run.clone() {
+            let length = stored_length_of(block, target.size, target.place.block_size);
+            // Of its own: a block that stays in memory must not keep its neighbours there.
+            let mut bytes = stored.take(usize::try_from(length).unwrap_or(0));
+            let number = u32::try_from(block).unwrap_or(u32::MAX);
+            let length =
+                verify_block(&target.segment.id.uuid, number, &bytes).map_err(|error| StorageError::Corrupt {
+                    action: "get",
+                    object: target.key.to_string().into(),
+                    store: self.store.name().to_owned().into(),
+                    place: format!("chunk {block}").into(),
+                    why: error.to_string().into(),
+                })?;
+            bytes.truncate(length);
+            data.push(Bytes::from(bytes));
+        }
+        Ok(Arc::new(Run { blocks: run, data }))
+    }
+}
+
+/// An object that is too short lacks at least the last of the blocks that were asked for.
+fn at_blocks(error: StorageError, run: &Range<u64>) -> StorageError {
+    match error {
+        StorageError::Corrupt { action, object, store, why, .. } => {
+            let place = format!("chunks {} to {}", run.start, run.end.saturating_sub(1));
+            StorageError::Corrupt { action, object, store, place: place.into(), why }
+        }
+        other => other,
+    }
+}
+
+struct Forget<'a> {
+    blocks: &'a Blocks,
+    segment: KafkaUuid,
+    run: Range<u64>,
+}
+
+impl Drop for Forget<'_> {
+    fn drop(&mut self) {
+        self.blocks.flights.forget(self.run.clone().map(|block| (self.segment, block)));
+    }
+}
+
+/// Bytes as they came from the store, handed out in other pieces.
+struct Pieces(std::vec::IntoIter<Bytes>, Bytes);
+
+impl Pieces {
+    fn new(pieces: Vec<Bytes>) -> Self {
+        Self(pieces.into_iter(), Bytes::new())
+    }
+
+    /// The next `length` bytes, or what is left of them.
+    fn take(&mut self, length: usize) -> Vec<u8> {
+        let mut out = Vec::with_capacity(length);
+        while out.len() < length {
+            if self.1.is_empty() {
+                let Some(next) = self.0.next() else { break };
+                self.1 = next;
+            }
+            let count = self.1.len().min(length - out.len());
+            out.extend_from_slice(&self.1[..count]);
+            self.1.advance(count);
+        }
+        out
+    }
+}

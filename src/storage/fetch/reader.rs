@@ -1,0 +1,146 @@
+//! A stream of a segment's bytes.
+
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use super::super::StorageError;
+use super::super::metrics::StorageMetrics;
+use super::super::tasks::Tasks;
+use super::Fetcher;
+use super::blocks::{Blocks, Found, Run};
+use super::flight::Flight;
+use super::target::Target;
+use super::window::Window;
+
+/// Bytes of a segment, from a position to an end, in order.
+///
+/// Asks for nothing before the first read. Dropping it, or a read of it, cancels nothing: what was asked for is kept for
+/// whoever asks again.
+pub struct SegmentReader {
+    blocks: Arc<Blocks>,
+    target: Arc<Target>,
+    position: u64,
+    end: u64,
+    window: Window,
+    /// What the last request brought: a reader needs no cache to read on.
+    run: Option<Arc<Run>>,
+    /// What is under way for this window, and for the next one.
+    current: Option<(Range<u64>, Flight<Arc<Run>>)>,
+    ahead: Option<(Range<u64>, Flight<Arc<Run>>)>,
+    metrics: StorageMetrics,
+    tasks: Tasks,
+}
+
+impl fmt::Debug for SegmentReader {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SegmentReader")
+            .field("object", &self.target.key)
+            .field("position", &self.position)
+            .field("end", &self.end)
+            .finish_non_exhaustive()
+    }
+}
+
+impl SegmentReader {
+    pub(super) fn new(fetcher: &Fetcher, target: Arc<Target>, start: u64, end: u64) -> Self {
+        let block_bytes = target.place.block_size.bytes();
+        Self {
+            blocks: Arc::clone(&fetcher.blocks),
+            target,
+            position: start,
+            end,
+            window: Window::new(fetcher.settings.window_min, fetcher.settings.window_max, block_bytes),
+            run: None,
+            current: None,
+            ahead: None,
+            metrics: fetcher.metrics.clone(),
+            tasks: fetcher.tasks.clone(),
+        }
+    }
+
+    /// The next bytes, at most one block; nothing at the end only.
+    ///
+    /// May be dropped at any time and called again; after an error it tries again from the same position.
+    ///
+    /// # Errors
+    /// `NotFound`, `Corrupt`, `Unreachable`, `Timeout` and whatever else the store says, after a short wait
+    /// (`fetch.failure.delay.ms`); `Closed` or `Cancelled` if the manager was closed.
+    pub async fn read(&mut self) -> Result<Bytes, StorageError> {
+        if self.tasks.is_closed() {
+            return Err(StorageError::Closed { action: "fetch" });
+        }
+        if self.position >= self.end {
+            return Ok(Bytes::new());
+        }
+        let size = self.target.place.block_size.bytes();
+        let block = self.position / size;
+        let data = self.block(block).await.inspect_err(|error| self.metrics.failed(error))?;
+        let from = usize::try_from(self.position - block * size).unwrap_or(usize::MAX);
+        let to = usize::try_from((self.end - block * size).min(data.len() as u64)).unwrap_or(usize::MAX);
+        if from >= to {
+            return Err(StorageError::Internal {
+                action: "fetch",
+                object: self.target.key.to_string().into(),
+                why: format!("chunk {block} of {} bytes has nothing at {}", data.len(), self.position).into(),
+                source: None,
+            });
+        }
+        let bytes = data.slice(from..to);
+        self.position += bytes.len() as u64;
+        self.metrics.fetched_bytes.add(bytes.len() as u64);
+        Ok(bytes)
+    }
+
+    /// Position in the segment of the next byte.
+    #[must_use]
+    pub fn position(&self) -> u64 {
+        self.position
+    }
+
+    /// Bytes up to the end.
+    #[must_use]
+    pub fn remaining(&self) -> u64 {
+        self.end - self.position.min(self.end)
+    }
+
+    async fn block(&mut self, block: u64) -> Result<Bytes, StorageError> {
+        let end = self.end.div_ceil(self.target.place.block_size.bytes()).min(self.target.block_count());
+        let mut has_moved = self.window.move_to(block, end);
+        if has_moved {
+            self.current = self.ahead.take();
+        }
+        loop {
+            if let Some(data) = self.run.as_ref().and_then(|run| run.block(block)) {
+                return Ok(data.clone());
+            }
+            let found = match &self.current {
+                Some((blocks, flight)) if blocks.contains(&block) => Found::Coming(flight.clone()),
+                _ => self.blocks.find(&self.target, block..self.window.end()),
+            };
+            if std::mem::take(&mut has_moved) {
+                self.read_ahead(end);
+            }
+            let flight = match found {
+                Found::Here(data) => return Ok(data),
+                Found::Coming(flight) => flight,
+            };
+            // What was read ahead may end before its window does; the next round then asks for the rest.
+            let landed = flight.await;
+            self.current = None;
+            self.run = Some(landed?);
+        }
+    }
+
+    fn read_ahead(&mut self, end: u64) {
+        let wanted = self.window.ahead(end);
+        if wanted.is_empty() {
+            return;
+        }
+        if let Found::Coming(flight) = self.blocks.find(&self.target, wanted.clone()) {
+            self.ahead = Some((wanted, flight));
+        }
+    }
+}

@@ -1,0 +1,12 @@
+//! How a segment becomes bytes of objects, and back.
+//!
+//! In: sizes, ids, bytes. Out: bytes, ranges, and what is wrong with them. Never: I/O, clocks, configuration.
+//! The formats are specified in `docs/FORMATS.md`.
+
+pub mod compact;
+mod crc;
+mod key;
+mod place;
+
+pub use key::ObjectKey;
+pub use place::{Place, PlaceError};

@@ -1,0 +1,275 @@
+//! Custom metadata: what a copy says about where its bytes are.
+
+use bytes::{BufMut, Bytes, BytesMut};
+
+use super::compact::{BlockSize, data_length};
+use super::crc::crc32c;
+
+/// What Kafka accepts by default (`remote.log.metadata.custom.metadata.max.bytes`).
+pub const CUSTOM_METADATA_BYTES_MAX: usize = 128;
+
+const TAG_REMOTE_SIZE: u64 = 0;
+const TAG_PREFIX: u64 = 1;
+const TAG_PLACE: u64 = 100;
+const PLACE_LENGTH: usize = 20;
+const LAYOUT_COMPACT: u8 = 1;
+const VERSION: u8 = 1;
+
+/// Where the parts of a segment's object are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    pub block_size: BlockSize,
+    /// Bytes of data as stored; also the position of the tail.
+    pub data_length: u64,
+    pub tail_length: u32,
+    /// `key.prefix` of the copy, if it fitted.
+    pub prefix: Option<String>,
+    prefix_crc: u32,
+}
+
+/// Why custom metadata says nothing that can be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PlaceError {
+    /// Nothing is wrong with it, but this version can't read what it announces.
+    #[error("its custom metadata says {0}")]
+    Unsupported(String),
+    /// It isn't what any version writes.
+    #[error("its custom metadata is malformed: {0}")]
+    Malformed(&'static str),
+}
+
+impl Place {
+    #[must_use]
+    pub fn new(block_size: BlockSize, data_length: u64, tail_length: u32, prefix: &str) -> Self {
+        let prefix_crc = crc32c(prefix.as_bytes());
+        Self { block_size, data_length, tail_length, prefix: Some(prefix.to_owned()), prefix_crc }
+    }
+
+    /// Size of the object.
+    #[must_use]
+    pub fn object_length(&self) -> u64 {
+        self.data_length.saturating_add(u64::from(self.tail_length))
+    }
+
+    /// The prefix under which the object lies, given the one configured now; `None` if it lies under one that nobody
+    /// remembers.
+    #[must_use]
+    pub fn prefix_or<'a>(&'a self, current: &'a str) -> Option<&'a str> {
+        match &self.prefix {
+            Some(prefix) => Some(prefix),
+            None if crc32c(current.as_bytes()) == self.prefix_crc => Some(current),
+            None => None,
+        }
+    }
+
+    /// Custom metadata, at most [`CUSTOM_METADATA_BYTES_MAX`] bytes: a prefix that doesn't fit is left out.
+    #[must_use]
+    pub fn encode(&self) -> Bytes {
+        let mut place = Vec::with_capacity(PLACE_LENGTH);
+        place.extend([LAYOUT_COMPACT, VERSION, 0, self.block_size.exponent()]);
+        place.extend(self.data_length.to_be_bytes());
+        place.extend(self.tail_length.to_be_bytes());
+        place.extend(self.prefix_crc.to_be_bytes());
+        let mut size = BytesMut::new();
+        put_uvarint(&mut size, self.object_length() << 1); // zig-zag of a number that isn't negative
+        let prefix = self.prefix.as_deref().map(|prefix| {
+            let mut text = BytesMut::new();
+            put_uvarint(&mut text, prefix.len() as u64 + 1);
+            text.put_slice(prefix.as_bytes());
+            text
+        });
+        let with_prefix = encode_fields(&[
+            (TAG_REMOTE_SIZE, Some(&size)),
+            (TAG_PREFIX, prefix.as_deref()),
+            (TAG_PLACE, Some(&place)),
+        ]);
+        if with_prefix.len() <= CUSTOM_METADATA_BYTES_MAX {
+            return with_prefix;
+        }
+        encode_fields(&[(TAG_REMOTE_SIZE, Some(&size)), (TAG_PLACE, Some(&place))])
+    }
+
+    /// Reads custom metadata of a segment of `segment_size` bytes.
+    ///
+    /// # Errors
+    /// [`PlaceError::Unsupported`] if it belongs to another layout, a newer version or a transform; otherwise
+    /// [`PlaceError::Malformed`], also if the numbers don't fit `segment_size`.
+    pub fn decode(bytes: &[u8], segment_size: u64) -> Result<Self, PlaceError> {
+        let (mut place, mut prefix, mut object_length) = (None, None, None);
+        for_each_field(bytes, |tag, value| {
+            match tag {
+                TAG_REMOTE_SIZE => object_length = take_uvarint(&mut { value }).map(|zigzag| zigzag >> 1),
+                TAG_PREFIX => prefix = Some(compact_string(value)?),
+                TAG_PLACE => place = Some(value),
+                _ => {}
+            }
+            Some(())
+        })
+        .ok_or(PlaceError::Malformed("no section of tagged fields"))?;
+        let Some(place) = place else {
+            return Err(PlaceError::Unsupported("nothing about a place (tag 100): another layout wrote it".to_owned()));
+        };
+        let decoded = Self::decode_place(place, prefix)?;
+        if data_length(segment_size, decoded.block_size) != decoded.data_length {
+            return Err(PlaceError::Malformed("its data length doesn't follow from the segment's size"));
+        }
+        match object_length {
+            Some(length) if length != decoded.object_length() => {
+                Err(PlaceError::Malformed("its object size isn't the sum of the parts"))
+            }
+            _ => Ok(decoded),
+        }
+    }
+
+    fn decode_place(place: &[u8], prefix: Option<String>) -> Result<Self, PlaceError> {
+        match place {
+            [LAYOUT_COMPACT, VERSION, ..] => {}
+            [layout, version, ..] => {
+                return Err(PlaceError::Unsupported(format!("layout {layout} version {version}")));
+            }
+            _ => return Err(PlaceError::Malformed("its place is cut off")),
+        }
+        let &[_, _, transforms, exponent, d0, d1, d2, d3, d4, d5, d6, d7, t0, t1, t2, t3, p0, p1, p2, p3] = place
+        else {
+            return Err(PlaceError::Malformed("its place doesn't have 20 bytes"));
+        };
+        if transforms != 0 {
+            return Err(PlaceError::Unsupported(format!("transforms {transforms:#04x} (compression or encryption)")));
+        }
+        Ok(Self {
+            block_size: BlockSize::from_exponent(exponent).ok_or(PlaceError::Malformed("its block size"))?,
+            data_length: u64::from_be_bytes([d0, d1, d2, d3, d4, d5, d6, d7]),
+            tail_length: u32::from_be_bytes([t0, t1, t2, t3]),
+            prefix,
+            prefix_crc: u32::from_be_bytes([p0, p1, p2, p3]),
+        })
+    }
+}
+
+fn encode_fields(fields: &[(u64, Option<&[u8]>)]) -> Bytes {
+    let mut out = BytesMut::with_capacity(CUSTOM_METADATA_BYTES_MAX);
+    put_uvarint(&mut out, fields.iter().filter(|(_, value)| value.is_some()).count() as u64);
+    for (tag, value) in fields {
+        let Some(value) = value else { continue };
+        put_uvarint(&mut out, *tag);
+        put_uvarint(&mut out, value.len() as u64);
+        out.put_slice(value);
+    }
+    out.freeze()
+}
+
+fn for_each_field<'a>(mut bytes: &'a [u8], mut each: impl FnMut(u64, &'a [u8]) -> Option<()>) -> Option<()> {
+    let count = take_uvarint(&mut bytes)?;
+    let mut last = None;
+    for _ in 0..count {
+        let tag = take_uvarint(&mut bytes)?;
+        let size = usize::try_from(take_uvarint(&mut bytes)?).ok()?;
+        let (value, rest) = bytes.split_at_checked(size)?;
+        if last.is_some_and(|last| tag <= last) {
+            return None;
+        }
+        last = Some(tag);
+        bytes = rest;
+        each(tag, value)?;
+    }
+    bytes.is_empty().then_some(())
+}
+
+fn compact_string(mut value: &[u8]) -> Option<String> {
+    let length = usize::try_from(take_uvarint(&mut value)?.checked_sub(1)?).ok()?;
+    if length != value.len() {
+        return None;
+    }
+    std::str::from_utf8(value).ok().map(str::to_owned)
+}
+
+fn put_uvarint(out: &mut BytesMut, mut number: u64) {
+    while number >= 0x80 {
+        out.put_u8((number & 0x7f) as u8 | 0x80);
+        number >>= 7;
+    }
+    out.put_u8(number as u8);
+}
+
+fn take_uvarint(bytes: &mut &[u8]) -> Option<u64> {
+    let mut number = 0_u64;
+    for shift in (0..64).step_by(7) {
+        let (&byte, rest) = bytes.split_first()?;
+        *bytes = rest;
+        let part = u64::from(byte & 0x7f);
+        if shift == 63 && part > 1 {
+            return None;
+        }
+        number |= part << shift;
+        if byte & 0x80 == 0 {
+            return Some(number);
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// The largest that Kafka has.
+    const SEGMENT_SIZE: u64 = i32::MAX as u64;
+
+    fn place(prefix: &str) -> Place {
+        let size = BlockSize::default();
+        Place::new(size, data_length(SEGMENT_SIZE, size), 40_000_000, prefix)
+    }
+
+    #[test]
+    fn a_prefix_that_fits_survives_and_a_longer_one_is_left_out() {
+        for length in 0..400 {
+            let prefix = "p".repeat(length);
+            let bytes = place(&prefix).encode();
+            assert!(bytes.len() <= CUSTOM_METADATA_BYTES_MAX, "{length}: {} bytes", bytes.len());
+            let decoded = Place::decode(&bytes, SEGMENT_SIZE).expect("ours");
+            assert_eq!(decoded.prefix.is_some(), length <= 95, "{length}");
+            assert_eq!(decoded.prefix_or(&prefix), Some(prefix.as_str()));
+            if decoded.prefix.is_none() {
+                assert_eq!(decoded.prefix_or("other/"), None);
+            }
+        }
+    }
+
+    #[test]
+    fn aivens_bytes_are_another_layout_and_not_corrupt() {
+        // Source: vectors of Aiven's own tests.
+        for bytes in [&[0x02, 0x00, 0x02, 0xc8, 0x01, 0x02, 0x04, 0x04, 0x66, 0x6f, 0x6f][..], &[0x00]] {
+            assert!(matches!(Place::decode(bytes, 100), Err(PlaceError::Unsupported(_))), "{bytes:?}");
+        }
+    }
+
+    #[test]
+    fn other_versions_and_transforms_are_unsupported() {
+        let bytes = place("").encode();
+        let at = bytes.len() - PLACE_LENGTH;
+        for (offset, value) in [(0, 2), (1, 2), (2, 1)] {
+            let mut other = bytes.to_vec();
+            other[at + offset] = value;
+            assert!(matches!(Place::decode(&other, SEGMENT_SIZE), Err(PlaceError::Unsupported(_))), "byte {offset}");
+        }
+    }
+
+    #[test]
+    fn cut_or_of_another_size_it_is_malformed() {
+        let bytes = place("prefix/").encode();
+        for cut in 0..bytes.len() {
+            assert!(Place::decode(&bytes[..cut], SEGMENT_SIZE).is_err(), "{cut}");
+        }
+        assert!(matches!(Place::decode(&bytes, SEGMENT_SIZE - 1), Err(PlaceError::Malformed(_))));
+    }
+
+    proptest! {
+        /// Any bytes are decoded or refused, and nothing else.
+        #[test]
+        fn decoding_never_panics(bytes: Vec<u8>, size: u64) {
+            let _ = Place::decode(&bytes, size);
+        }
+    }
+}

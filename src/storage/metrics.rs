@@ -1,0 +1,120 @@
+//! What the storage room counts. Everything is there from the start, with the value 0.
+
+use std::time::Duration;
+
+use super::StorageError;
+use super::store::StoreMeters;
+use crate::metrics::{Counter, Gauge, Registry, Timer};
+
+const GROUP: &str = "storage";
+
+/// Handles into the registry of one manager.
+#[derive(Debug, Clone)]
+pub(super) struct StorageMetrics {
+    pub(super) copies: Timer,
+    pub(super) copy_bytes: Counter,
+    pub(super) copies_running: Gauge,
+    pub(super) upload_bytes_held: Gauge,
+    pub(super) cleanups_failed: Counter,
+    pub(super) fetches: Counter,
+    pub(super) fetched_bytes: Counter,
+    pub(super) fetch_requests: Timer,
+    pub(super) fetch_bytes_in_flight: Gauge,
+    pub(super) index_fetches: Counter,
+    pub(super) block_hits: Counter,
+    pub(super) block_misses: Counter,
+    pub(super) block_joins: Counter,
+    pub(super) block_bytes: Gauge,
+    pub(super) index_hits: Counter,
+    pub(super) index_misses: Counter,
+    pub(super) deletes: Timer,
+    pub(super) deleted_segments: Counter,
+    pub(super) store: StoreMeters,
+    errors: [(&'static str, Counter); ERRORS.len()],
+}
+
+/// Every kind of error, as [`StorageError::kind`] calls them, with its metric.
+const ERRORS: [(&str, &str, &str); 13] = [
+    ("not-found", "errors-not-found-total", "Calls that failed: the object is not there"),
+    ("corrupt", "errors-corrupt-total", "Calls that failed: wrong bytes in the store"),
+    ("unreachable", "errors-unreachable-total", "Calls that failed: the store did not answer or had trouble"),
+    ("refused", "errors-refused-total", "Calls that failed: credentials or rights"),
+    ("misconfigured", "errors-misconfigured-total", "Calls that failed: bucket or folder not there or not writable"),
+    ("config", "errors-config-total", "Calls that failed: configuration"),
+    ("source", "errors-source-total", "Copies that failed: a file of the broker is not as it must be"),
+    ("invalid-argument", "errors-invalid-argument-total", "Calls that failed: the caller asked for what can't be"),
+    ("unsupported", "errors-unsupported-total", "Calls that failed: the segment has another layout"),
+    ("timeout", "errors-timeout-total", "Calls that failed: out of time"),
+    ("cancelled", "errors-cancelled-total", "Calls that were cancelled"),
+    ("closed", "errors-closed-total", "Calls after the close"),
+    ("internal", "errors-internal-total", "Calls that failed for no foreseen reason"),
+];
+
+impl StorageMetrics {
+    pub(super) fn new(registry: &mut Registry) -> Self {
+        let mut counter = |name, text| registry.counter(GROUP, name, text);
+        let copy_bytes = counter("copy-bytes-total", "Bytes of segments copied, without indexes");
+        let cleanups_failed =
+            counter("copy-cleanups-failed-total", "Failed copies that could not be removed from the store in time");
+        let fetches = counter("fetch-total", "Segment reads opened");
+        let fetched_bytes = counter("fetch-bytes-total", "Bytes of segments handed to readers");
+        let index_fetches = counter("fetch-index-total", "Indexes asked for");
+        let block_hits = counter("block-cache-hits-total", "Blocks that a read found in memory");
+        let block_misses = counter("block-cache-misses-total", "Blocks that a read had to get from the store");
+        let block_joins = counter("block-cache-joins-total", "Blocks that another read was getting already");
+        let index_hits = counter("index-cache-hits-total", "Indexes found in memory");
+        let index_misses = counter("index-cache-misses-total", "Indexes got from the store");
+        let deleted_segments = counter("delete-segments-total", "Segments deleted");
+        let store = StoreMeters {
+            requests: counter("store-requests-total", "Attempts of calls to the store"),
+            retries: counter("store-retries-total", "Attempts after the first of a call"),
+            bytes_read: counter("store-read-bytes-total", "Bytes read from the store"),
+            bytes_written: counter("store-write-bytes-total", "Bytes written to the store"),
+        };
+        let errors = ERRORS.map(|(kind, name, text)| (kind, counter(name, text)));
+        let mut gauge = |name, text| registry.gauge(GROUP, name, text);
+        let copies_running = gauge("copies-running", "Copies under way");
+        let upload_bytes_held = gauge("upload-memory-bytes", "Bytes of part buffers that copies hold");
+        let fetch_bytes_in_flight = gauge("fetch-in-flight-bytes", "Bytes asked from the store for reads");
+        let block_bytes = gauge("block-cache-bytes", "Bytes in the block cache");
+        let copies = registry.timer(GROUP, "copy", "Copies that ended, well or not");
+        let fetch_requests = registry.timer(GROUP, "fetch-requests", "Ranged reads of data from the store");
+        let deletes = registry.timer(GROUP, "delete", "Delete calls");
+        Self {
+            copies,
+            copy_bytes,
+            copies_running,
+            upload_bytes_held,
+            cleanups_failed,
+            fetches,
+            fetched_bytes,
+            fetch_requests,
+            fetch_bytes_in_flight,
+            index_fetches,
+            block_hits,
+            block_misses,
+            block_joins,
+            block_bytes,
+            index_hits,
+            index_misses,
+            deletes,
+            deleted_segments,
+            store,
+            errors,
+        }
+    }
+
+    pub(super) fn copied<T>(&self, took: Duration, bytes: u64, outcome: &Result<T, StorageError>) {
+        self.copies.record(took);
+        match outcome {
+            Ok(_) => self.copy_bytes.add(bytes),
+            Err(error) => self.failed(error),
+        }
+    }
+
+    pub(super) fn failed(&self, error: &StorageError) {
+        if let Some((_, counter)) = self.errors.iter().find(|(kind, _)| *kind == error.kind()) {
+            counter.increment();
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! A call to the store: bounded, tried again, and its failure put into words.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::super::StorageError;
+use super::super::error::Cause;
+use super::super::settings::CallSettings;
+use super::trouble::{Trouble, TroubleKind};
+use crate::metrics::Counter;
+
+const RETRY_DELAY_MAX: Duration = Duration::from_secs(5);
+
+/// What an operator is told to look at.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Remedies {
+    pub(super) unreachable: &'static str,
+    pub(super) refused: &'static str,
+    pub(super) misconfigured: &'static str,
+}
+
+/// How calls to one store are made.
+#[derive(Debug, Clone)]
+pub(super) struct Caller {
+    pub(super) store: Arc<str>,
+    pub(super) settings: CallSettings,
+    pub(super) remedies: Remedies,
+    pub(super) requests: Counter,
+    pub(super) retries: Counter,
+}
+
+/// One call and its attempts so far.
+pub(super) struct Call<'a> {
+    caller: &'a Caller,
+    action: &'static str,
+    object: &'a str,
+    started: Instant,
+    attempts: u32,
+    last: Option<opendal::Error>,
+}
+
+impl Call<'_> {
+    /// Makes one attempt. `None` asks for another one, after a pause that has passed already.
+    pub(super) async fn attempt<T>(
+        &mut self,
+        attempt: impl Future<Output = opendal::Result<T>> + Send,
+    ) -> Result<Option<T>, StorageError> {
+        self.attempts += 1;
+        self.caller.requests.increment();
+        let error = match tokio::time::timeout(self.time_left(), attempt).await {
+            Ok(Ok(done)) => return Ok(Some(done)),
+            Ok(Err(error)) => error,
+            Err(_) => return Err(self.time_is_over()),
+        };
+        let delay = self.caller.delay(self.attempts);
+        if !error.is_temporary() || self.attempts >= self.caller.settings.attempts || delay >= self.time_left() {
+            return Err(self.explain(error));
+        }
+        tracing::debug!(action = self.action, object = self.object, attempts = self.attempts, %error, "trying again");
+        self.caller.retries.increment();
+        self.last = Some(error);
+        tokio::time::sleep(delay).await;
+        Ok(None)
+    }
+
+    fn time_left(&self) -> Duration {
+        self.caller.settings.call_timeout.saturating_sub(self.started.elapsed())
+    }
+
+    /// What the last whole attempt said is more than "too late".
+    fn time_is_over(&mut self) -> StorageError {
+        match self.last.take() {
+            Some(error) => self.explain(error),
+            None => StorageError::Timeout {
+                action: self.action,
+                object: self.object.to_owned().into(),
+                store: self.caller.store.to_string().into(),
+                waited_ms: self.waited_ms(),
+                limit: "`storage.s3.api.call.timeout`",
+            },
+        }
+    }
+
+    fn waited_ms(&self) -> u64 {
+        u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX)
+    }
+
+    fn explain(&self, error: opendal::Error) -> StorageError {
+        self.caller.explain(self.action, self.object, self.waited_ms(), self.attempts, error)
+    }
+}
+
+impl Caller {
+    pub(super) fn call<'a>(&'a self, action: &'static str, object: &'a str) -> Call<'a> {
+        Call { caller: self, action, object, started: Instant::now(), attempts: 0, last: None }
+    }
+
+    fn delay(&self, attempts: u32) -> Duration {
+        let factor = 1_u32.checked_shl(attempts.saturating_sub(1)).unwrap_or(u32::MAX);
+        self.settings.retry_delay.saturating_mul(factor).min(RETRY_DELAY_MAX)
+    }
+
+    fn explain(
+        &self,
+        action: &'static str,
+        object: &str,
+        waited_ms: u64,
+        attempts: u32,
+        error: opendal::Error,
+    ) -> StorageError {
+        let trouble = Trouble::of(&error);
+        let (object, store, why) = (object.to_owned(), self.store.to_string(), trouble.why);
+        let source: Option<Cause> = Some(Arc::new(error));
+        match trouble.kind {
+            TroubleKind::NotFound => StorageError::NotFound { action, object: object.into(), store: store.into() },
+            TroubleKind::Short => StorageError::Corrupt {
+                action,
+                object: object.into(),
+                store: store.into(),
+                place: "the object".to_owned().into(),
+                why: format!("truncated: {why}").into(),
+            },
+            TroubleKind::Refused => StorageError::Refused {
+                action,
+                object: object.into(),
+                store: store.into(),
+                why: why.into(),
+                remedy: self.remedies.refused,
+                source,
+            },
+            TroubleKind::Misconfigured => StorageError::Misconfigured {
+                action,
+                object: object.into(),
+                store: store.into(),
+                why: why.into(),
+                remedy: self.remedies.misconfigured,
+                source,
+            },
+            TroubleKind::Unreachable => StorageError::Unreachable {
+                action,
+                object: object.into(),
+                store: store.into(),
+                waited_ms,
+                attempts,
+                why: why.into(),
+                remedy: self.remedies.unreachable,
+                source,
+            },
+            TroubleKind::Unforeseen if trouble.is_temporary => StorageError::Unreachable {
+                action,
+                object: object.into(),
+                store: store.into(),
+                waited_ms,
+                attempts,
+                why: why.into(),
+                remedy: self.remedies.unreachable,
+                source,
+            },
+            TroubleKind::Unforeseen => StorageError::Internal {
+                action,
+                object: format!("{object} in {store}").into(),
+                why: why.into(),
+                source,
+            },
+        }
+    }
+}

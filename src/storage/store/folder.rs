@@ -1,0 +1,81 @@
+//! What a folder needs beyond OpenDAL: a root that is never made up, no empty folders, and names that survive a crash.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::super::StorageError;
+
+/// Below the root: files that are being written. On the same file system, so that a rename makes them visible.
+pub(super) const TEMPORARY: &str = ".undercroft-tmp";
+
+/// The root of a folder store.
+#[derive(Debug, Clone)]
+pub(super) struct Folder {
+    root: PathBuf,
+}
+
+impl Folder {
+    pub(super) fn new(root: &str) -> Self {
+        Self { root: PathBuf::from(root) }
+    }
+
+    /// Fails if the root isn't there: a disk that isn't mounted must not be mistaken for an empty store.
+    pub(super) fn require_root(&self, action: &'static str, object: &str, store: &str) -> Result<(), StorageError> {
+        let why = match std::fs::metadata(&self.root) {
+            Ok(metadata) if metadata.is_dir() => return Ok(()),
+            Ok(_) => "it is not a folder".to_owned(),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => "the folder does not exist".to_owned(),
+            Err(error) => error.to_string(),
+        };
+        Err(StorageError::Misconfigured {
+            action,
+            object: object.to_owned().into(),
+            store: store.to_owned().into(),
+            why: why.into(),
+            remedy: "`storage.root`: create the folder, or mount its disk, and give the broker's user the right to write",
+            source: None,
+        })
+    }
+
+    /// Makes the folders of `key` again, which the delete of a neighbour may have removed in the meantime.
+    pub(super) async fn make_parents(&self, key: &str) {
+        if let Some(parent) = self.root.join(key).parent() {
+            let _ = tokio::fs::create_dir_all(parent).await;
+        }
+    }
+
+    /// Makes the name of `key` durable, and those of the folders it lies in.
+    pub(super) async fn sync_parents(&self, key: &str) -> io::Result<()> {
+        let (root, path) = (self.root.clone(), self.root.join(key));
+        let sync = move || {
+            for folder in path.ancestors().skip(1).take_while(|folder| folder.starts_with(&root)) {
+                std::fs::File::open(folder)?.sync_all()?;
+            }
+            Ok(())
+        };
+        tokio::task::spawn_blocking(sync).await.map_err(io::Error::other)?
+    }
+
+    /// Removes the folders of `key` that are empty now.
+    pub(super) async fn remove_empty_parents(&self, key: &str) {
+        let (root, path) = (self.root.clone(), self.root.join(key));
+        let remove = move || {
+            let folders = path.ancestors().skip(1);
+            for folder in folders.take_while(|folder| *folder != root && folder.starts_with(&root)) {
+                // Fails if something is in it, which is what stops us.
+                if std::fs::remove_dir(folder).is_err() {
+                    break;
+                }
+            }
+        };
+        let _ = tokio::task::spawn_blocking(remove).await;
+    }
+
+    pub(super) fn temporary(&self) -> PathBuf {
+        self.root.join(TEMPORARY)
+    }
+
+    pub(super) fn root(&self) -> &Path {
+        &self.root
+    }
+}

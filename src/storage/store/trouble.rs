@@ -1,0 +1,156 @@
+//! What OpenDAL's errors mean to us.
+
+use std::error::Error as _;
+
+use opendal::{Error, ErrorKind};
+
+/// What kind of thing went wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum TroubleKind {
+    NotFound,
+    /// The object is shorter than the range that was asked for.
+    Short,
+    Refused,
+    Misconfigured,
+    Unreachable,
+    Unforeseen,
+}
+
+/// An error of the store, sorted and in words.
+#[derive(Debug)]
+pub(super) struct Trouble {
+    pub(super) kind: TroubleKind,
+    pub(super) why: String,
+    pub(super) is_temporary: bool,
+}
+
+/// Codes of S3 that mean "not you", whatever status they come with.
+const REFUSALS: &[&str] = &[
+    "AccessDenied",
+    "AccountProblem",
+    "AllAccessDisabled",
+    "ExpiredToken",
+    "InvalidAccessKeyId",
+    "InvalidSecurity",
+    "InvalidToken",
+    "NotSignedUp",
+    "RequestTimeTooSkewed",
+    "SignatureDoesNotMatch",
+    "TokenRefreshRequired",
+];
+
+/// Codes of S3 that mean "not here".
+const MISCONFIGURATIONS: &[&str] = &[
+    "AuthorizationHeaderMalformed",
+    "IllegalLocationConstraintException",
+    "InvalidBucketName",
+    "InvalidRegion",
+    "InvalidStorageClass",
+    "NoSuchBucket",
+    "PermanentRedirect",
+    "TemporaryRedirect",
+];
+
+impl Trouble {
+    pub(super) fn of(error: &Error) -> Self {
+        let is_temporary = error.is_temporary();
+        if let Some((code, message)) = s3_code(error.message()) {
+            let kind = match error.kind() {
+                _ if REFUSALS.contains(&code) => TroubleKind::Refused,
+                _ if code == "InvalidRange" => TroubleKind::Short,
+                _ if MISCONFIGURATIONS.contains(&code) => TroubleKind::Misconfigured,
+                other => kind_of(other, is_temporary),
+            };
+            let hint = match code {
+                "NoSuchBucket" => "the bucket does not exist".to_owned(),
+                "RequestTimeTooSkewed" => format!("{code}: {message}; the clock of this machine is wrong"),
+                _ if message.is_empty() => code.to_owned(),
+                _ => format!("{code}: {message}"),
+            };
+            return Self { kind, why: hint, is_temporary };
+        }
+        Self { kind: Self::without_code(error), why: words(error), is_temporary }
+    }
+
+    fn without_code(error: &Error) -> TroubleKind {
+        let message = error.message();
+        if message.contains("got too little data") || error.kind() == ErrorKind::RangeNotSatisfied {
+            return TroubleKind::Short;
+        }
+        match io_kind(error) {
+            Some(std::io::ErrorKind::PermissionDenied | std::io::ErrorKind::ReadOnlyFilesystem) => {
+                TroubleKind::Misconfigured
+            }
+            Some(
+                std::io::ErrorKind::StorageFull
+                | std::io::ErrorKind::QuotaExceeded
+                | std::io::ErrorKind::TimedOut
+                | std::io::ErrorKind::StaleNetworkFileHandle
+                | std::io::ErrorKind::Interrupted,
+            ) => TroubleKind::Unreachable,
+            _ if message == "send http request" || message == "read data from http response" => {
+                TroubleKind::Unreachable
+            }
+            _ if message.contains("signing http request") || message.contains("credential") => TroubleKind::Refused,
+            _ => kind_of(error.kind(), error.is_temporary()),
+        }
+    }
+}
+
+fn kind_of(kind: ErrorKind, is_temporary: bool) -> TroubleKind {
+    match kind {
+        ErrorKind::NotFound => TroubleKind::NotFound,
+        ErrorKind::PermissionDenied => TroubleKind::Refused,
+        ErrorKind::ConfigInvalid => TroubleKind::Misconfigured,
+        ErrorKind::RangeNotSatisfied => TroubleKind::Short,
+        ErrorKind::RateLimited => TroubleKind::Unreachable,
+        _ if is_temporary => TroubleKind::Unreachable,
+        _ => TroubleKind::Unforeseen,
+    }
+}
+
+/// Code and message of an S3 error, which OpenDAL hands on as `S3Error { code: "…", message: "…", … }`.
+fn s3_code(message: &str) -> Option<(&str, &str)> {
+    let field = |name: &str| {
+        let rest = &message[message.find(name)? + name.len()..];
+        rest.split('"').next()
+    };
+    let code = field("code: \"").filter(|code| !code.is_empty())?;
+    Some((code, field("message: \"").unwrap_or_default()))
+}
+
+fn io_kind(error: &Error) -> Option<std::io::ErrorKind> {
+    let mut cause = error.source();
+    while let Some(inner) = cause {
+        if let Some(io) = inner.downcast_ref::<std::io::Error>() {
+            return Some(io.kind());
+        }
+        cause = inner.source();
+    }
+    None
+}
+
+/// The error in words: what it says and what lies at its bottom, without the request's headers.
+fn words(error: &Error) -> String {
+    let mut bottom = None;
+    let mut cause = error.source();
+    while let Some(inner) = cause {
+        bottom = Some(inner.to_string());
+        cause = inner.source();
+    }
+    let message = match error.message() {
+        "send http request" => "",
+        "" => error.kind().into_static(),
+        other => other,
+    };
+    let text = match bottom {
+        Some(bottom) if message.is_empty() || message.contains(&bottom) => bottom,
+        Some(bottom) => format!("{message}: {bottom}"),
+        None if message.is_empty() => error.kind().into_static().to_owned(),
+        None => message.to_owned(),
+    };
+    match text.char_indices().nth(300) {
+        Some((cut, _)) => format!("{}…", &text[..cut]),
+        None => text,
+    }
+}

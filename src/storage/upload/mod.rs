@@ -1,0 +1,243 @@
+//! Copies of segments into the store.
+//!
+//! In: a segment and its files. Out: one complete object and where its parts are, or an error and no object. Never: an
+//! object that lacks anything; more memory than the settings allow.
+#![allow(clippy::disallowed_methods, reason = "shell: measures how long copies take")]
+
+mod buffers;
+mod pace;
+mod plan;
+mod source;
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use tokio::sync::oneshot;
+
+use self::buffers::Memory;
+use self::pace::Pace;
+use self::plan::PartPlan;
+use self::source::{Source, read_indexes};
+use super::layout::compact::{BlockSize, build_tail, data_length};
+use super::layout::{ObjectKey, Place};
+use super::metrics::StorageMetrics;
+use super::settings::UploadSettings;
+use super::store::{ObjectStore, Upload};
+use super::tasks::Tasks;
+use super::{SegmentFiles, StorageError};
+use crate::model::SegmentMetadata;
+
+/// Buffers that a copy can't do without: one on the wire, one waiting behind it, one being read.
+const BUFFERS_MIN: usize = 3;
+/// How long a failed copy keeps its caller waiting while it cleans up.
+const CLEANUP_WAIT: Duration = Duration::from_secs(3);
+const CLEANUP_PAUSE: Duration = Duration::from_millis(500);
+
+/// Copies segments of one manager.
+pub(super) struct Uploader {
+    store: Arc<dyn ObjectStore>,
+    settings: UploadSettings,
+    memory: Memory,
+    pace: Pace,
+    metrics: StorageMetrics,
+    tasks: Tasks,
+}
+
+/// What a copy may have left in the store.
+#[derive(Default)]
+struct Left {
+    upload: Option<Box<dyn Upload>>,
+    object_may_exist: bool,
+}
+
+impl Uploader {
+    pub(super) fn new(
+        store: Arc<dyn ObjectStore>,
+        settings: UploadSettings,
+        metrics: StorageMetrics,
+        tasks: Tasks,
+    ) -> Self {
+        let part = settings.part_size + BlockSize::default().stored_bytes();
+        let memory = settings.memory.max(part.saturating_mul(BUFFERS_MIN as u64));
+        Self {
+            store,
+            memory: Memory::new(memory, metrics.upload_bytes_held.clone()),
+            pace: Pace::new(settings.bytes_per_second),
+            settings,
+            metrics,
+            tasks,
+        }
+    }
+
+    /// Copies a segment and answers through `answer`. Cancelled when `cancelled` resolves or the manager closes.
+    ///
+    /// Returns when the store is clean, or as clean as it could be made in time; a failure is answered before that if
+    /// cleaning up takes long.
+    pub(super) async fn copy(
+        &self,
+        segment: &SegmentMetadata,
+        files: &SegmentFiles,
+        key: &ObjectKey,
+        prefix: &str,
+        cancelled: oneshot::Receiver<()>,
+        answer: oneshot::Sender<Result<Bytes, StorageError>>,
+    ) {
+        let (started, mut left) = (Instant::now(), Left::default());
+        self.metrics.copies_running.add(1);
+        let outcome = tokio::select! {
+            sent = tokio::time::timeout(self.settings.timeout, self.send(segment, files, key, prefix, &mut left)) => {
+                sent.unwrap_or_else(|_| Err(self.timeout(key, started, "`upload.timeout.ms`")))
+            }
+            _ = cancelled => Err(cancelled_copy(key)),
+            () = self.tasks.closing() => Err(cancelled_copy(key)),
+        };
+        self.metrics.copies_running.add(-1);
+        self.metrics.copied(started.elapsed(), u64::try_from(segment.size_bytes).unwrap_or(0), &outcome);
+        if outcome.is_ok() {
+            let _ = answer.send(outcome);
+            return;
+        }
+        let cleanup = self.clean_up(key, left);
+        tokio::pin!(cleanup);
+        let is_clean = tokio::time::timeout(CLEANUP_WAIT, &mut cleanup).await.is_ok();
+        let _ = answer.send(outcome);
+        if !is_clean {
+            cleanup.await;
+        }
+    }
+
+    async fn send(
+        &self,
+        segment: &SegmentMetadata,
+        files: &SegmentFiles,
+        key: &ObjectKey,
+        prefix: &str,
+        left: &mut Left,
+    ) -> Result<Bytes, StorageError> {
+        let block_size = BlockSize::default();
+        let size = u64::try_from(segment.size_bytes).map_err(|_| StorageError::InvalidArgument {
+            what: format!("copy {}: a size of {} bytes", segment.id, segment.size_bytes).into(),
+        })?;
+        let source = Source::open(segment, &files.log, key.as_str(), block_size).await?;
+        let indexes = read_indexes(key.as_str(), files).await?;
+        let (tail, tail_length) = build_tail(segment, block_size, &indexes)
+            .map_err(|error| StorageError::InvalidArgument { what: format!("copy {}: {error}", segment.id).into() })?;
+        let plan = PartPlan::new(size, u64::from(tail_length), block_size, self.settings.part_size);
+        let copy = Copy { uploader: self, source, plan, tail, key };
+        if plan.parts() == 1 {
+            copy.put_at_once(size, block_size, left).await?;
+        } else {
+            copy.put_in_parts(size, block_size, left).await?;
+        }
+        Ok(Place::new(block_size, data_length(size, block_size), tail_length, prefix).encode())
+    }
+
+    fn timeout(&self, key: &ObjectKey, started: Instant, limit: &'static str) -> StorageError {
+        StorageError::Timeout {
+            action: "copy",
+            object: key.to_string().into(),
+            store: self.store.name().to_owned().into(),
+            waited_ms: u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
+            limit,
+        }
+    }
+
+    /// Removes what a failed copy left, for as long as the settings allow.
+    async fn clean_up(&self, key: &ObjectKey, mut left: Left) {
+        let mut last = None;
+        let work = async {
+            loop {
+                match self.clean_up_once(key, &mut left).await {
+                    Ok(()) => return,
+                    Err(error) => last = Some(error),
+                }
+                tokio::time::sleep(CLEANUP_PAUSE).await;
+            }
+        };
+        if tokio::time::timeout(self.settings.cleanup, work).await.is_err() {
+            self.metrics.cleanups_failed.increment();
+            let why = last.map_or_else(|| "the store does not answer".to_owned(), |error| error.to_string());
+            tracing::warn!(object = %key, store = self.store.name(), %why, "a failed copy could not be removed from the store");
+        }
+    }
+
+    async fn clean_up_once(&self, key: &ObjectKey, left: &mut Left) -> Result<(), StorageError> {
+        if let Some(upload) = &mut left.upload {
+            upload.abort().await?;
+            left.upload = None;
+        }
+        if left.object_may_exist {
+            self.store.delete(std::slice::from_ref(key)).await?;
+            left.object_may_exist = false;
+        }
+        Ok(())
+    }
+}
+
+fn cancelled_copy(key: &ObjectKey) -> StorageError {
+    StorageError::Cancelled { action: "copy", object: key.to_string().into() }
+}
+
+/// One copy under way.
+struct Copy<'a> {
+    uploader: &'a Uploader,
+    source: Source,
+    plan: PartPlan,
+    tail: Vec<Bytes>,
+    key: &'a ObjectKey,
+}
+
+impl Copy<'_> {
+    async fn put_at_once(&self, size: u64, block_size: BlockSize, left: &mut Left) -> Result<(), StorageError> {
+        let uploader = self.uploader;
+        let bytes = self.plan.buffer_bytes(size, block_size);
+        let mut buffers = uploader.memory.buffers(bytes, 1, 1).await;
+        let buffer = self.source.read_blocks(self.plan.blocks(0), buffers.take().await).await?;
+        let mut body = vec![buffers.lend(buffer)];
+        body.extend(self.tail.iter().cloned());
+        self.source.check_unchanged().await?;
+        uploader.pace.wait_for(length(&body)).await;
+        left.object_may_exist = true;
+        self.progress(uploader.store.put(self.key, body)).await
+    }
+
+    async fn put_in_parts(&self, size: u64, block_size: BlockSize, left: &mut Left) -> Result<(), StorageError> {
+        let uploader = self.uploader;
+        let parts = usize::try_from(self.plan.parts()).unwrap_or(usize::MAX);
+        let most = uploader.settings.parts_in_flight.saturating_add(2).min(parts.saturating_add(1)).max(BUFFERS_MIN);
+        let bytes = self.plan.buffer_bytes(size, block_size);
+        let mut buffers = uploader.memory.buffers(bytes, BUFFERS_MIN, most).await;
+        let upload = uploader.store.upload(self.key, buffers.count() - 2).await?;
+        let upload = left.upload.insert(upload);
+        for part in 0..self.plan.parts() {
+            let buffer = self.progress(async { Ok(buffers.take().await) }).await?;
+            let buffer = self.source.read_blocks(self.plan.blocks(part), buffer).await?;
+            let mut body = vec![buffers.lend(buffer)];
+            if self.plan.is_last(part) {
+                body.extend(self.tail.iter().cloned());
+            }
+            uploader.pace.wait_for(length(&body)).await;
+            self.progress(upload.part(body)).await?;
+            tracing::debug!(object = %self.key, part, parts = self.plan.parts(), "part handed over");
+        }
+        self.source.check_unchanged().await?;
+        left.object_may_exist = true;
+        if let Some(upload) = &mut left.upload {
+            self.progress(upload.complete()).await?;
+        }
+        Ok(())
+    }
+
+    /// Bounds a step that must get somewhere.
+    async fn progress<T>(&self, step: impl Future<Output = Result<T, StorageError>> + Send) -> Result<T, StorageError> {
+        let started = Instant::now();
+        tokio::time::timeout(self.uploader.settings.no_progress, step)
+            .await
+            .unwrap_or_else(|_| Err(self.uploader.timeout(self.key, started, "`upload.no.progress.timeout.ms`")))
+    }
+}
+
+fn length(body: &[Bytes]) -> u64 {
+    body.iter().map(|part| part.len() as u64).sum()
+}

@@ -1,0 +1,151 @@
+//! The broker's files. Read by position on blocking threads; never trusted to stay as they are.
+
+use std::fs::File;
+use std::io;
+use std::ops::Range;
+use std::os::unix::fs::FileExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use super::super::layout::compact::{BlockSize, seal_block};
+use super::super::{Cause, SegmentFiles, StorageError};
+use crate::model::{IndexType, KafkaUuid, SegmentMetadata};
+
+/// An open log file.
+#[derive(Debug, Clone)]
+pub(super) struct Source {
+    file: Arc<File>,
+    path: PathBuf,
+    object: String,
+    segment: KafkaUuid,
+    size: u64,
+    block_size: BlockSize,
+}
+
+fn failure(object: &str, path: &Path, error: io::Error) -> StorageError {
+    let why = match error.kind() {
+        io::ErrorKind::NotFound => "it is not there".to_owned(),
+        _ => error.to_string(),
+    };
+    StorageError::Source {
+        object: object.to_owned().into(),
+        path: path.to_owned(),
+        why: why.into(),
+        source: Some(Arc::new(error) as Cause),
+    }
+}
+
+async fn blocking<T: Send + 'static>(
+    object: &str,
+    work: impl FnOnce() -> Result<T, StorageError> + Send + 'static,
+) -> Result<T, StorageError> {
+    tokio::task::spawn_blocking(work).await.map_err(|error| StorageError::Internal {
+        action: "copy",
+        object: object.to_owned().into(),
+        why: format!("the thread that reads the source ended: {error}").into(),
+        source: None,
+    })?
+}
+
+impl Source {
+    pub(super) async fn open(
+        segment: &SegmentMetadata,
+        path: &Path,
+        object: &str,
+        block_size: BlockSize,
+    ) -> Result<Self, StorageError> {
+        let (path, name) = (path.to_owned(), object.to_owned());
+        let (uuid, size) = (segment.id.uuid, u64::try_from(segment.size_bytes).unwrap_or(0));
+        blocking(object, move || {
+            let file = File::open(&path).map_err(|error| failure(&name, &path, error))?;
+            let source = Self { file: Arc::new(file), path, object: name, segment: uuid, size, block_size };
+            source.check_size()?;
+            Ok(source)
+        })
+        .await
+    }
+
+    fn wrong(&self, why: String) -> StorageError {
+        StorageError::Source {
+            object: self.object.clone().into(),
+            path: self.path.clone(),
+            why: why.into(),
+            source: None,
+        }
+    }
+
+    fn check_size(&self) -> Result<(), StorageError> {
+        let found = self.file.metadata().map_err(|error| failure(&self.object, &self.path, error))?.len();
+        if found == self.size {
+            return Ok(());
+        }
+        Err(self.wrong(format!("it has {found} bytes, the segment's metadata says {}", self.size)))
+    }
+
+    /// Reads blocks into `buffer`, each followed by its checksum. The buffer keeps its capacity.
+    pub(super) async fn read_blocks(&self, blocks: Range<u64>, mut buffer: Vec<u8>) -> Result<Vec<u8>, StorageError> {
+        let source = self.clone();
+        blocking(&self.object, move || {
+            let mut end = 0_usize;
+            for number in blocks {
+                let position = number * source.block_size.bytes();
+                let length = source.block_size.bytes().min(source.size - position.min(source.size));
+                let length = usize::try_from(length).unwrap_or(0);
+                if buffer.len() < end + length + 4 {
+                    buffer.resize(end + length + 4, 0);
+                }
+                let data = &mut buffer[end..end + length];
+                source.file.read_exact_at(data, position).map_err(|error| match error.kind() {
+                    io::ErrorKind::UnexpectedEof => source.wrong(format!(
+                        "it ends before byte {}, the metadata says {}",
+                        position + length as u64,
+                        source.size
+                    )),
+                    _ => failure(&source.object, &source.path, error),
+                })?;
+                let number = u32::try_from(number).map_err(|_| source.wrong("it is too long".to_owned()))?;
+                let seal = seal_block(&source.segment, number, &buffer[end..end + length]);
+                buffer[end + length..end + length + 4].copy_from_slice(&seal);
+                end += length + 4;
+            }
+            buffer.truncate(end);
+            Ok(buffer)
+        })
+        .await
+    }
+
+    /// Fails unless the file is still there and as long as it was.
+    pub(super) async fn check_unchanged(&self) -> Result<(), StorageError> {
+        let source = self.clone();
+        blocking(&self.object, move || {
+            source.check_size()?;
+            std::fs::metadata(&source.path).map_err(|error| failure(&source.object, &source.path, error))?;
+            Ok(())
+        })
+        .await
+    }
+}
+
+/// All indexes of a segment, in the order in which they lie in an object.
+pub(super) async fn read_indexes(object: &str, files: &SegmentFiles) -> Result<Vec<(IndexType, Bytes)>, StorageError> {
+    let (files, name) = (files.clone(), object.to_owned());
+    blocking(object, move || {
+        let read = |index, path: &Path| -> Result<_, StorageError> {
+            let bytes = std::fs::read(path).map_err(|error| failure(&name, path, error))?;
+            Ok((index, Bytes::from(bytes)))
+        };
+        let mut indexes = vec![
+            read(IndexType::Offset, &files.offset_index)?,
+            read(IndexType::Timestamp, &files.time_index)?,
+            read(IndexType::ProducerSnapshot, &files.producer_snapshot)?,
+        ];
+        if let Some(path) = &files.transaction_index {
+            indexes.push(read(IndexType::Transaction, path)?);
+        }
+        indexes.push((IndexType::LeaderEpoch, files.leader_epochs.clone()));
+        Ok(indexes)
+    })
+    .await
+}

@@ -1,0 +1,125 @@
+//! A short random run of the fuzz targets' entries: random bytes, and damaged examples. Takes about a second.
+//!
+//! `SEED=<number> cargo test --test random_bytes` repeats a run.
+
+#![allow(clippy::expect_used, clippy::panic, reason = "a test's way to fail")]
+
+#[path = "../fuzz/entries.rs"]
+mod entries;
+
+use std::hash::{BuildHasher as _, RandomState};
+use std::panic::catch_unwind;
+
+/// Runs of each entry; a debug build does about 300,000 a second.
+const ROUNDS: usize = 300_000;
+
+/// `SplitMix64`: small, and the same on every machine.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    fn below(&mut self, bound: usize) -> usize {
+        usize::try_from(self.next() % bound.max(1) as u64).expect("below a usize")
+    }
+
+    /// Bytes that are often small or at a limit, as lengths are.
+    fn byte(&mut self) -> u8 {
+        match self.below(4) {
+            0 => self.next() as u8,
+            1 => self.below(8) as u8,
+            2 => [0, 1, 0x7f, 0x80, 0xff][self.below(5)],
+            _ => b"AZaz09-_:.UPDELGON"[self.below(18)],
+        }
+    }
+
+    /// Nothing but random bytes, or an example with some changed, put in, taken out or cut off.
+    fn input(&mut self, examples: &[Vec<u8>]) -> Vec<u8> {
+        if self.below(5) == 0 || examples.is_empty() {
+            return (0..self.below(200)).map(|_| self.byte()).collect();
+        }
+        let mut bytes = examples[self.below(examples.len())].clone();
+        for _ in 0..=self.below(4) {
+            let at = self.below(bytes.len());
+            match self.below(5) {
+                0 => bytes.insert(at, self.byte()),
+                1 if !bytes.is_empty() => drop(bytes.remove(at)),
+                2 => bytes.truncate(at),
+                _ if !bytes.is_empty() => bytes[at] = self.byte(),
+                _ => {}
+            }
+        }
+        bytes
+    }
+}
+
+fn seed() -> u64 {
+    match std::env::var("SEED") {
+        Ok(text) => text.parse().expect("SEED is a number"),
+        Err(_) => RandomState::new().hash_one("seed"),
+    }
+}
+
+fn run(entry: fn(&[u8]), examples: &[Vec<u8>]) {
+    let seed = seed();
+    println!("SEED={seed}");
+    for example in examples {
+        entry(example);
+    }
+    let mut random = Random(seed);
+    for round in 0..ROUNDS {
+        let input = random.input(examples);
+        if catch_unwind(|| entry(&input)).is_err() {
+            panic!("SEED={seed}, round {round}: {input:02x?}");
+        }
+    }
+}
+
+fn hex(text: &str) -> Vec<u8> {
+    (0..text.len()).step_by(2).map(|i| u8::from_str_radix(&text[i..i + 2], 16).expect("hexadecimal")).collect()
+}
+
+fn record_values() -> Vec<Vec<u8>> {
+    let lines = include_str!("data/metadata_records.txt").lines().filter(|line| !line.starts_with('#'));
+    lines.map(|line| hex(line.split_once(": ").expect("name: hex").1)).collect()
+}
+
+#[test]
+fn no_record_value_panics() {
+    let examples = record_values();
+    assert!(examples.len() >= 18, "the examples are there");
+    run(entries::record_value, &examples);
+}
+
+#[test]
+fn no_record_key_panics() {
+    const BASE: &str = "AAAAAAAAAAAAAAAAAAAAyg:orders:7:99:5";
+    const SEGMENT: &str = "AAAAAAAAAAAAAAAAAAAA_g";
+    let suffixes = ["".to_owned(), format!(":{SEGMENT}"), ":UPDATE".to_owned(), format!(":DEL:{SEGMENT}")];
+    let more = [format!(":CLAIM:{SEGMENT}:00000000000000ab"), format!(":{SEGMENT}:REWRITE:{SEGMENT}:-1")];
+    let mut examples: Vec<_> = suffixes.iter().chain(&more).map(|s| format!("{BASE}{s}").into_bytes()).collect();
+    examples.push(b"AAAAAAAAAAAAAAAAAAAAyg:orders:7:PARTITION".to_vec());
+    examples.push(b"remote.log.metadata.version".to_vec());
+    run(entries::record_key, &examples);
+}
+
+#[test]
+fn no_custom_metadata_panics() {
+    run(entries::custom_metadata, &["020002c801020404666f6f", "0100029832", "02010403666f6f64026162", "00"].map(hex));
+}
+
+#[test]
+fn the_same_seed_gives_the_same_inputs() {
+    let inputs = |seed| {
+        let mut random = Random(seed);
+        (0..100).map(|_| random.input(&record_values())).collect::<Vec<_>>()
+    };
+    assert_eq!(inputs(7), inputs(7));
+    assert_ne!(inputs(7), inputs(8));
+}
