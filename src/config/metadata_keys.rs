@@ -2,6 +2,10 @@
 
 use super::{Key, Kind, Side};
 
+const COUNT: Kind = Kind::Integer { min: 1, max: i32::MAX as i64 };
+const MILLIS: Kind = Kind::Integer { min: 0, max: i64::MAX };
+const ID: Kind = Kind::Integer { min: -1, max: i32::MAX as i64 };
+
 /// Chooses the log.
 pub static LOG: Key = Key {
     name: "undercroft.metadata.log",
@@ -11,5 +15,163 @@ pub static LOG: Key = Key {
     text: "Where metadata records live: `kafka`, in the topic `__remote_log_metadata`, or `embedded`, in a local file.",
 };
 
+/// How long a write waits for the manager's own reader.
+pub static CONSUME_WAIT_MS: Key = Key {
+    name: "remote.log.metadata.consume.wait.ms",
+    side: Side::Metadata,
+    kind: MILLIS,
+    default: Some("120000"),
+    text: "How long a write waits until this broker's own reader has met its record, in milliseconds.",
+};
+
+/// First pause between tries to reach the log.
+pub static INITIALIZATION_RETRY_INTERVAL_MS: Key = Key {
+    name: "remote.log.metadata.initialization.retry.interval.ms",
+    side: Side::Metadata,
+    kind: Kind::Integer { min: 1, max: i64::MAX },
+    default: Some("100"),
+    text: "First pause between two tries to reach the log of metadata records, in milliseconds. It doubles with each \
+           failure, up to 5 seconds. There is no last try.",
+};
+
+/// Accepted for the stock manager's sake.
+pub static INITIALIZATION_RETRY_MAX_TIMEOUT_MS: Key = Key {
+    name: "remote.log.metadata.initialization.retry.max.timeout.ms",
+    side: Side::Metadata,
+    kind: MILLIS,
+    default: Some("120000"),
+    text: "Accepted and not used: the log is tried again for ever, and a broker is never ended because of it.",
+};
+
+/// What a record of the future does.
+pub static IGNORE_NEWER_RECORDS: Key = Key {
+    name: "undercroft.metadata.ignore.newer.records",
+    side: Side::Metadata,
+    kind: Kind::Boolean,
+    default: Some("false"),
+    text: "Whether partitions stay usable when their log has a record of a version that this release does not know. \
+           If `false` they report that they are not ready, because what the record says may matter.",
+};
+
+/// Folder of the embedded log.
+pub static EMBEDDED_PATH: Key = Key {
+    name: "undercroft.metadata.embedded.path",
+    side: Side::Metadata,
+    kind: Kind::Text,
+    default: None,
+    text: "Folder of the embedded log. If it is not set: `undercroft-metadata` in `log.dir`. One manager at a time may \
+           use it.",
+};
+
+/// Partitions of the embedded log.
+pub static EMBEDDED_PARTITIONS: Key = Key {
+    name: "undercroft.metadata.embedded.partitions",
+    side: Side::Metadata,
+    kind: Kind::Integer { min: 1, max: 1024 },
+    default: Some("1"),
+    text: "Number of files of the embedded log. It cannot be changed once the folder exists.",
+};
+
+/// When the embedded log is compacted.
+pub static EMBEDDED_COMPACT_BYTES_MIN: Key = Key {
+    name: "undercroft.metadata.embedded.compact.bytes.min",
+    side: Side::Metadata,
+    kind: COUNT,
+    default: Some("16777216"),
+    text: "A file of the embedded log is compacted when more than half of it, and at least this many bytes, are \
+           records that later ones replace.",
+};
+
+/// Number of the broker, as Kafka passes it.
+pub static BROKER_ID: Key = Key {
+    name: "broker.id",
+    side: Side::Metadata,
+    kind: ID,
+    default: None,
+    text: "Number of the broker. Passed by the broker.",
+};
+
+/// Number of the broker, as Kafka 4.4 passes it beside the other.
+pub static NODE_ID: Key = Key {
+    name: "node.id",
+    side: Side::Metadata,
+    kind: ID,
+    default: None,
+    text: "Number of the broker, used if `broker.id` is not set. Passed by brokers from 4.4 on.",
+};
+
+/// The broker's first log folder.
+pub static LOG_DIR: Key = Key {
+    name: "log.dir",
+    side: Side::Metadata,
+    kind: Kind::Text,
+    default: None,
+    text: "The broker's first log folder. Passed by the broker.",
+};
+
+/// The cluster that a broker belongs to.
+pub static CLUSTER_ID: Key = Key {
+    name: "cluster.id",
+    side: Side::Metadata,
+    kind: Kind::Text,
+    default: None,
+    text: "Id of the cluster. Passed by the broker.",
+};
+
 /// All of them, in the order of the reference.
-pub static ALL: &[&Key] = &[&LOG];
+pub static ALL: &[&Key] = &[
+    &LOG,
+    &CONSUME_WAIT_MS,
+    &INITIALIZATION_RETRY_INTERVAL_MS,
+    &INITIALIZATION_RETRY_MAX_TIMEOUT_MS,
+    &IGNORE_NEWER_RECORDS,
+    &EMBEDDED_PATH,
+    &EMBEDDED_PARTITIONS,
+    &EMBEDDED_COMPACT_BYTES_MIN,
+    &BROKER_ID,
+    &NODE_ID,
+    &LOG_DIR,
+    &CLUSTER_ID,
+];
+
+// The topic `__remote_log_metadata`: the stock manager's keys. Those of its clients stand behind prefixes and are not in
+// the table.
+
+/// The number of metadata partitions.
+pub static TOPIC_PARTITIONS: Key = Key {
+    name: "remote.log.metadata.topic.num.partitions",
+    side: Side::Metadata,
+    kind: Kind::Integer { min: 1, max: i32::MAX as i64 },
+    default: Some("50"),
+    text: "Partitions of the topic `__remote_log_metadata`. Must be the same on every broker and never change: it decides where a partition's records are. With another number than the topic's nothing is written.",
+};
+
+/// Replicas of a topic that is created.
+pub static TOPIC_REPLICATION_FACTOR: Key = Key {
+    name: "remote.log.metadata.topic.replication.factor",
+    side: Side::Metadata,
+    kind: Kind::Integer { min: 1, max: i16::MAX as i64 },
+    default: Some("3"),
+    text: "Replicas of the topic `__remote_log_metadata`. Used only when it is created.",
+};
+
+/// Retention of a topic that is created.
+pub static TOPIC_RETENTION_MS: Key = Key {
+    name: "remote.log.metadata.topic.retention.ms",
+    side: Side::Metadata,
+    kind: Kind::Integer { min: -1, max: i64::MAX },
+    default: Some("-1"),
+    text: "Retention of the topic `__remote_log_metadata` in milliseconds, -1 for ever (0 is refused). Used only when it is created. What is older than it is forgotten, so let it be longer than any tiered topic's retention.",
+};
+
+/// In-sync replicas that a write to a topic that is created needs.
+pub static TOPIC_MIN_ISR: Key = Key {
+    name: "remote.log.metadata.topic.min.isr",
+    side: Side::Metadata,
+    kind: Kind::Integer { min: 1, max: i16::MAX as i64 },
+    default: Some("2"),
+    text: "`min.insync.replicas` of the topic `__remote_log_metadata`. Used only when it is created, and then never more than its replicas.",
+};
+
+/// Keys of the log in Kafka.
+pub static OF_KAFKA_LOG: &[&Key] = &[&TOPIC_PARTITIONS, &TOPIC_REPLICATION_FACTOR, &TOPIC_RETENTION_MS, &TOPIC_MIN_ISR];

@@ -29,5 +29,6 @@ pub mod storage {
 /// Every key there is, storage side first, in the order of the reference.
 #[must_use]
 pub fn all() -> Vec<&'static Key> {
-    storage_keys::ALL.iter().chain(metadata_keys::ALL).copied().collect()
+    let metadata = metadata_keys::ALL.iter().chain(metadata_keys::OF_KAFKA_LOG);
+    storage_keys::ALL.iter().chain(metadata).copied().collect()
 }

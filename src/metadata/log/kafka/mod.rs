@@ -1,1 +1,31 @@
-//! The topic `__remote_log_metadata`, through librdkafka. (being built)
+//! The topic `__remote_log_metadata`, through librdkafka.
+//!
+//! In: keys and values as bytes. Out: offsets, records in log order, leader epochs of user partitions. Never: what a
+//! record means. Settings are those of the stock manager; what its Java clients would get is translated
+//! (`translate`, `security`, `jaas`), and refused where it cannot be.
+//!
+//! Three clients: one asks (made when the log is opened), one writes (made by the first successful `ensure`), one reads
+//! (made for the reader). `native` holds all that is unsafe.
+#![allow(clippy::disallowed_methods, reason = "shell: measures how long it waits for brokers")]
+
+mod epoch;
+mod faults;
+mod jaas;
+mod native;
+mod reader;
+mod security;
+mod settings;
+mod shell;
+mod topic;
+mod translate;
+mod writer;
+
+pub use shell::KafkaLog;
+pub use translate::{JavaSettings, Property, Role, Translated, translate};
+
+/// The topic's name, the same in every cluster.
+pub const TOPIC: &str = "__remote_log_metadata";
+
+/// Prefixes of keys that are handed to the clients; what stands behind them is not in the table of keys.
+pub const CLIENT_PREFIXES: &[&str] =
+    &[settings::COMMON_PREFIX, settings::ADMIN_PREFIX, settings::PRODUCER_PREFIX, settings::CONSUMER_PREFIX];

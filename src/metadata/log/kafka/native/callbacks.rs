@@ -1,0 +1,84 @@
+//! What librdkafka calls: log lines and errors that belong to no request.
+
+use std::ffi::{c_char, c_int, c_void};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use parking_lot::Mutex;
+use rdkafka::bindings as rd;
+
+use super::code::{Code, RespErr, text};
+
+/// Errors that were reported beside the requests, until somebody takes them.
+#[derive(Default)]
+pub(super) struct Errors {
+    list: Mutex<Vec<(Code, String)>>,
+}
+
+/// More than these are dropped, oldest first: it is the last ones that tell why nothing works.
+const ERRORS_MAX: usize = 32;
+
+impl Errors {
+    /// That all brokers are down is said at each attempt to connect, and would push out the reason.
+    fn push(&self, code: Code, reason: String) {
+        let mut list = self.list.lock();
+        let summary = code.is(RespErr::RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN);
+        if list.iter().any(|(known, text)| *known == code && (summary || *text == reason)) {
+            return;
+        }
+        tracing::debug!(target: "undercroft::kafka", "{reason}");
+        if list.len() == ERRORS_MAX {
+            list.remove(0);
+        }
+        list.push((code, reason));
+    }
+
+    pub(super) fn take(&self) -> Vec<(Code, String)> {
+        std::mem::take(&mut *self.list.lock())
+    }
+}
+
+/// `error_cb`: runs inside of `rd_kafka_poll`, on the thread that polls.
+///
+/// # Safety
+/// Called by librdkafka with a C string and the opaque that the client was made with.
+pub(super) unsafe extern "C" fn on_error(
+    _: *mut rd::rd_kafka_t,
+    code: c_int,
+    reason: *const c_char,
+    opaque: *mut c_void,
+) {
+    let _ = catch_unwind(AssertUnwindSafe(|| {
+        // SAFETY: the opaque is the `Errors` that the client's `Handle` keeps alive until after `rd_kafka_destroy`.
+        let errors = unsafe { &*opaque.cast::<Errors>() };
+        // SAFETY: a C string, valid during this call.
+        let reason = unsafe { text(reason) };
+        errors.push(Code(code), reason);
+    }));
+}
+
+/// `log_cb`: runs on any of librdkafka's threads.
+///
+/// # Safety
+/// Called by librdkafka with C strings.
+pub(super) unsafe extern "C" fn on_log(
+    _: *const rd::rd_kafka_t,
+    level: c_int,
+    facility: *const c_char,
+    line: *const c_char,
+) {
+    let _ = catch_unwind(AssertUnwindSafe(|| {
+        // SAFETY: C strings, valid during this call.
+        let (facility, line) = unsafe { (text(facility), text(line)) };
+        // Syslog levels. A broker that is away is said again and again, by facility FAIL; whoever waits for it is told
+        // by an error of its own.
+        match level {
+            _ if facility == "FAIL" || facility == "ERROR" => {
+                tracing::debug!(target: "undercroft::kafka", "{facility}: {line}");
+            }
+            ..=3 => tracing::error!(target: "undercroft::kafka", "{facility}: {line}"),
+            4 => tracing::warn!(target: "undercroft::kafka", "{facility}: {line}"),
+            5 => tracing::info!(target: "undercroft::kafka", "{facility}: {line}"),
+            _ => tracing::debug!(target: "undercroft::kafka", "{facility}: {line}"),
+        }
+    }));
+}

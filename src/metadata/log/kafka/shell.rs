@@ -1,0 +1,228 @@
+//! The log itself: joins clients, threads and the runtime.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
+use std::time::Instant;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use parking_lot::{Mutex, RwLock};
+use tokio::sync::Semaphore;
+
+use super::native::{Admin, Waker};
+use super::reader::KafkaReader;
+use super::settings::Settings;
+use super::writer::Writer;
+use super::{TOPIC, epoch, faults, topic};
+use crate::config::Config;
+use crate::metadata::log::{LogError, LogReader, LogShape, MetadataLog};
+use crate::model::{BrokerId, LeaderEpoch};
+
+/// Questions under way at the same time: each holds a thread that may block.
+const QUESTIONS_MAX: u32 = 16;
+
+/// The topic `__remote_log_metadata` of the cluster that the broker belongs to.
+pub struct KafkaLog {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    settings: Arc<Settings>,
+    broker_id: BrokerId,
+    admin: Mutex<Option<Arc<Admin>>>,
+    questions: Arc<Semaphore>,
+    writer: RwLock<Option<Arc<Writer>>>,
+    /// Whether the topic was found to be the right one when it was last looked at.
+    fits: AtomicBool,
+    closed: Arc<AtomicBool>,
+    readers: Mutex<Vec<Weak<Waker>>>,
+}
+
+impl KafkaLog {
+    /// Reads the settings and makes the client that asks. Waits for no broker.
+    ///
+    /// # Errors
+    /// [`LogError::Config`] for a setting that is missing, wrong or cannot be honoured.
+    pub fn open(config: &Config, broker_id: BrokerId) -> Result<Self, LogError> {
+        let settings = Settings::read(config, broker_id)?;
+        for warning in &settings.warnings {
+            tracing::warn!(target: "undercroft::kafka", "{warning}");
+        }
+        let admin = Admin::new(&settings.admin)?;
+        Ok(Self {
+            inner: Arc::new(Inner {
+                settings: Arc::new(settings),
+                broker_id,
+                admin: Mutex::new(Some(Arc::new(admin))),
+                questions: Arc::new(Semaphore::new(QUESTIONS_MAX as usize)),
+                writer: RwLock::default(),
+                fits: AtomicBool::new(false),
+                closed: Arc::default(),
+                readers: Mutex::default(),
+            }),
+        })
+    }
+}
+
+impl Inner {
+    fn closed(&self) -> bool {
+        self.closed.load(Ordering::Acquire)
+    }
+
+    /// Makes the client that writes, if there is none.
+    fn start_writer(&self) -> Result<(), LogError> {
+        let mut writer = self.writer.write();
+        if writer.is_none() && !self.closed() {
+            let started = Writer::start(self.settings.producer.clone(), self.settings.delivery_timeout)?;
+            *writer = Some(Arc::new(started));
+        }
+        Ok(())
+    }
+
+    fn ensure(&self, admin: &Admin) -> Result<LogShape, LogError> {
+        match topic::ensure(admin, &self.settings, &|| self.closed()) {
+            Ok(shape) => {
+                self.start_writer()?;
+                self.fits.store(true, Ordering::Release);
+                Ok(shape)
+            }
+            Err(error) => {
+                if matches!(error, LogError::Mismatch { .. }) {
+                    self.fits.store(false, Ordering::Release);
+                }
+                Err(error)
+            }
+        }
+    }
+
+    fn log(&self) -> String {
+        format!("topic {TOPIC} at {}", self.settings.servers)
+    }
+
+    /// Asks on a thread that may block. A question whose asker went away ends by itself, in bounded time.
+    async fn ask<T: Send + 'static>(
+        self: &Arc<Self>,
+        what: &str,
+        question: impl FnOnce(&Self, &Admin) -> Result<T, LogError> + Send + 'static,
+    ) -> Result<T, LogError> {
+        let closed = || LogError::Closed { what: what.to_owned() };
+        let permit = Arc::clone(&self.questions).acquire_owned().await.map_err(|_| closed())?;
+        let admin = self.admin.lock().clone().filter(|_| !self.closed()).ok_or_else(closed)?;
+        let inner = Arc::clone(self);
+        let result = off_runtime(move || {
+            let result = question(&inner, &admin);
+            drop(admin);
+            drop(permit);
+            result
+        })
+        .await;
+        if self.closed() { Err(closed()) } else { result? }
+    }
+}
+
+/// Runs what blocks where it may; in place if there is no runtime around.
+async fn off_runtime<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, LogError> {
+    match tokio::runtime::Handle::try_current() {
+        Ok(runtime) => runtime
+            .spawn_blocking(work)
+            .await
+            .map_err(|error| LogError::Internal { what: "ask a broker".to_owned(), why: error.to_string() }),
+        Err(_) => Ok(work()),
+    }
+}
+
+#[async_trait]
+impl MetadataLog for KafkaLog {
+    async fn ensure(&self) -> Result<LogShape, LogError> {
+        self.inner.ask("find the topic", Inner::ensure).await
+    }
+
+    /// Written by hand and not as `async fn`, whose body would run when it is polled first: the record has to be in
+    /// the queue when this returns.
+    fn append<'life, 'future>(
+        &'life self,
+        partition: i32,
+        key: Option<Bytes>,
+        value: Option<Bytes>,
+    ) -> Pin<Box<dyn Future<Output = Result<i64, LogError>> + Send + 'future>>
+    where
+        'life: 'future,
+        Self: 'future,
+    {
+        let what = move || format!("append to partition {partition}");
+        let inner = &self.inner;
+        if inner.closed() {
+            return Box::pin(std::future::ready(Err(LogError::Closed { what: what() })));
+        }
+        let writer = inner.writer.read().clone().filter(|_| inner.fits.load(Ordering::Acquire));
+        let Some(writer) = writer else {
+            let why = "it has not been found yet, or is not the right one".to_owned();
+            let error = LogError::Unreachable { what: what(), log: inner.log(), why };
+            return Box::pin(std::future::ready(Err(error)));
+        };
+        if !(0..inner.settings.partitions).contains(&partition) {
+            let why = format!("it has {} partitions", inner.settings.partitions);
+            let error = LogError::Mismatch { what: what(), log: inner.log(), why };
+            return Box::pin(std::future::ready(Err(error)));
+        }
+        let start = Instant::now();
+        let report = writer.send(partition, key, value);
+        Box::pin(async move {
+            let closed = || LogError::Closed { what: what() };
+            report.await.map_err(|_| closed())?.map_err(|code| {
+                let waited_ms = u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX);
+                if inner.closed() {
+                    closed()
+                } else {
+                    faults::append(&what(), &inner.settings.servers, code, waited_ms)
+                }
+            })
+        })
+    }
+
+    fn reader(&self) -> Result<Box<dyn LogReader>, LogError> {
+        let mut readers = self.inner.readers.lock();
+        if self.inner.closed() {
+            return Err(LogError::Closed { what: "read".to_owned() });
+        }
+        let reader = KafkaReader::new(Arc::clone(&self.inner.settings), Arc::clone(&self.inner.closed))?;
+        readers.retain(|reader| reader.strong_count() > 0);
+        readers.push(Arc::downgrade(&reader.native_waker()));
+        Ok(Box::new(reader))
+    }
+
+    async fn leader_epoch(&self, topic: &str, partition: i32) -> Result<LeaderEpoch, LogError> {
+        let topic = topic.to_owned();
+        let question = move |inner: &Inner, admin: &Admin| {
+            let servers = &inner.settings.servers;
+            epoch::ask(admin, servers, inner.broker_id, &topic, partition, &|| inner.closed())
+        };
+        self.inner.ask("ask for a leader epoch", question).await
+    }
+
+    /// Readers end by themselves when their owner drops them; they are woken and told.
+    async fn close(&self) {
+        let inner = &self.inner;
+        inner.closed.store(true, Ordering::Release);
+        for reader in inner.readers.lock().drain(..).filter_map(|reader| reader.upgrade()) {
+            reader.wake();
+        }
+        // Questions look at `closed` every few milliseconds.
+        let _all = inner.questions.acquire_many(QUESTIONS_MAX).await;
+        inner.questions.close();
+        let admin = inner.admin.lock().take();
+        let writer = inner.writer.write().take();
+        let _ = off_runtime(move || {
+            if let Some(writer) = writer {
+                writer.close();
+            }
+            drop(admin);
+        })
+        .await;
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,135 @@
+//! Which key a record gets, and what a key says of a record that was read.
+//!
+//! | record | key |
+//! |---|---|
+//! | add | base, or base with the segment's id if the base key was ever another segment's or the epoch is unknown |
+//! | COPY_SEGMENT_FINISHED | the segment's base, lane UPDATE |
+//! | DELETE_SEGMENT_STARTED, return to DANGLING | lane DEL |
+//! | DELETE_SEGMENT_FINISHED | lane GONE |
+//! | DANGLING of an attempt that was found open | lane CLAIM, a new key for each record |
+//!
+//! The epoch in the key is that of the add, whoever writes later. Two records of different segments never share a key,
+//! and of one segment only those in which the later makes the earlier worthless: that is what compaction relies on.
+
+use crate::metadata::partition::{KeyFacts, Naming};
+use crate::model::{KafkaUuid, Offset, SegmentState, TopicIdPartition};
+use crate::wire::{Lane, RecordKey, SegmentKey};
+
+/// Key of the record that makes a segment known.
+#[must_use]
+pub fn add_key(partition: &TopicIdPartition, end_offset: Offset, segment: KafkaUuid, naming: Naming) -> RecordKey {
+    segment_key(partition, end_offset, segment, naming, Lane::Base)
+}
+
+/// Key of an update. `claim_nonce` must be new for each call; it is used only for a claim.
+#[must_use]
+pub fn update_key(
+    partition: &TopicIdPartition,
+    end_offset: Offset,
+    segment: KafkaUuid,
+    naming: Naming,
+    (from, to): (SegmentState, SegmentState),
+    claim_nonce: u64,
+) -> RecordKey {
+    let lane = match to {
+        SegmentState::CopyStarted => Lane::Base,
+        SegmentState::CopyFinished => Lane::Update,
+        SegmentState::Dangling if from == SegmentState::CopyStarted => Lane::Claim { segment, nonce: claim_nonce },
+        SegmentState::DeleteStarted | SegmentState::Dangling => Lane::Delete { segment },
+        SegmentState::DeleteFinished => Lane::Gone { segment },
+    };
+    segment_key(partition, end_offset, segment, naming, lane)
+}
+
+/// Key of all records about a partition's deletion.
+#[must_use]
+pub fn partition_delete_key(partition: &TopicIdPartition) -> RecordKey {
+    RecordKey::Partition(partition.into())
+}
+
+/// What the key of a record adds to a value about a segment of `partition`. A key of something else adds nothing.
+#[must_use]
+pub fn key_facts(key: Option<&RecordKey>, partition: &TopicIdPartition) -> KeyFacts {
+    match key {
+        Some(RecordKey::Segment(key)) if key.partition.to_partition() == *partition => KeyFacts {
+            naming: Some(match key.leader_epoch.is_known() {
+                true => Naming { epoch: key.leader_epoch, has_segment_id: key.attempt.is_some() },
+                false => Naming::UNKNOWN,
+            }),
+            is_claim: matches!(key.lane, Lane::Claim { .. }),
+        },
+        Some(RecordKey::Segment(_) | RecordKey::Partition(_) | RecordKey::Level) | None => KeyFacts::default(),
+    }
+}
+
+fn segment_key(
+    partition: &TopicIdPartition,
+    end_offset: Offset,
+    segment: KafkaUuid,
+    naming: Naming,
+    lane: Lane,
+) -> RecordKey {
+    RecordKey::Segment(SegmentKey {
+        partition: partition.into(),
+        end_offset,
+        leader_epoch: naming.epoch,
+        attempt: naming.has_segment_id.then_some(segment),
+        lane,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::LeaderEpoch;
+    use crate::model::SegmentState::{CopyFinished, CopyStarted, Dangling, DeleteFinished, DeleteStarted};
+
+    const SEGMENT: KafkaUuid = KafkaUuid([9; 16]);
+    const SHORT: Naming = Naming { epoch: LeaderEpoch(5), has_segment_id: false };
+    const LONG: Naming = Naming { epoch: LeaderEpoch(5), has_segment_id: true };
+
+    fn partition() -> TopicIdPartition {
+        TopicIdPartition::new(KafkaUuid([7; 16]), "orders", 3)
+    }
+
+    fn update(naming: Naming, from: SegmentState, to: SegmentState) -> String {
+        update_key(&partition(), Offset(99), SEGMENT, naming, (from, to), 1).to_string()
+    }
+
+    #[test]
+    fn every_record_has_its_lane() {
+        let (base, id) = (format!("{}:orders:3:99:5", KafkaUuid([7; 16])), SEGMENT.to_string());
+        assert_eq!(add_key(&partition(), Offset(99), SEGMENT, SHORT).to_string(), base);
+        for (from, to, lane) in [
+            (CopyStarted, CopyFinished, ":UPDATE".to_owned()),
+            (CopyFinished, DeleteStarted, format!(":DEL:{id}")),
+            (DeleteStarted, Dangling, format!(":DEL:{id}")),
+            (DeleteStarted, DeleteFinished, format!(":GONE:{id}")),
+            (CopyStarted, Dangling, format!(":CLAIM:{id}:0000000000000001")),
+        ] {
+            assert_eq!(update(SHORT, from, to), format!("{base}{lane}"));
+            assert_eq!(update(LONG, from, to), format!("{base}:{id}{lane}"));
+        }
+    }
+
+    #[test]
+    fn an_unknown_epoch_puts_the_segments_id_into_every_key() {
+        let base = format!("{}:orders:3:99:-1:{SEGMENT}", KafkaUuid([7; 16]));
+        assert_eq!(add_key(&partition(), Offset(99), SEGMENT, Naming::UNKNOWN).to_string(), base);
+        assert_eq!(update(Naming::UNKNOWN, CopyStarted, CopyFinished), format!("{base}:UPDATE"));
+    }
+
+    #[test]
+    fn facts_of_a_key_that_was_written_are_those_it_was_made_from() {
+        for naming in [SHORT, LONG, Naming::UNKNOWN] {
+            let key = add_key(&partition(), Offset(99), SEGMENT, naming);
+            assert_eq!(key_facts(Some(&key), &partition()), KeyFacts { naming: Some(naming), is_claim: false });
+            let claim = update_key(&partition(), Offset(99), SEGMENT, naming, (CopyStarted, Dangling), 4);
+            assert!(key_facts(Some(&claim), &partition()).is_claim);
+        }
+        let other = TopicIdPartition::new(KafkaUuid([8; 16]), "orders", 3);
+        let key = add_key(&other, Offset(99), SEGMENT, SHORT);
+        assert_eq!(key_facts(Some(&key), &partition()), KeyFacts::default(), "a key of another partition");
+        assert_eq!(key_facts(None, &partition()), KeyFacts::default());
+    }
+}

@@ -1,0 +1,266 @@
+//! The Kafka log against a real broker, whose address stands in `UNDERCROFT_TEST_KAFKA` (broker id 1, alone).
+//!
+//! Ignored without it, as a broker takes seconds to start and half a gigabyte: `cargo test --test kafka_log_broker --
+//! --ignored --nocapture --test-threads 1`. Prints what it measures.
+#![allow(clippy::disallowed_methods, reason = "measures")]
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use rdkafka::ClientConfig;
+use rdkafka::admin::{AdminClient, AdminOptions, NewTopic, ResourceSpecifier, TopicReplication};
+use rdkafka::client::DefaultClientContext;
+use undercroft::config::Config;
+use undercroft::metadata::log::kafka::{KafkaLog, TOPIC};
+use undercroft::metadata::log::{LogError, LogEvent, LogReader, MetadataLog};
+use undercroft::model::BrokerId;
+
+fn servers() -> String {
+    std::env::var("UNDERCROFT_TEST_KAFKA").expect("UNDERCROFT_TEST_KAFKA: host:port of a broker with id 1")
+}
+
+fn open(more: &[(&str, &str)]) -> KafkaLog {
+    let mut config = Config::new();
+    config.set("remote.log.metadata.common.client.bootstrap.servers", &servers());
+    config.set("remote.log.metadata.topic.num.partitions", "5");
+    config.set("remote.log.metadata.topic.replication.factor", "1");
+    for (key, value) in more {
+        config.set(key, value);
+    }
+    KafkaLog::open(&config, BrokerId(1)).expect("opens")
+}
+
+fn admin() -> AdminClient<DefaultClientContext> {
+    ClientConfig::new().set("bootstrap.servers", servers()).create().expect("an admin client")
+}
+
+async fn delete_topic() {
+    admin().delete_topics(&[TOPIC], &AdminOptions::new()).await.expect("deletes");
+    tokio::time::sleep(Duration::from_secs(1)).await;
+}
+
+fn value() -> Option<Bytes> {
+    Some(Bytes::from(vec![7; 140]))
+}
+
+/// Reads partition 0 until its end is at `end` or behind; gives the number of records and the time of each.
+fn read_to(reader: &mut dyn LogReader, partition: i32, end: i64) -> usize {
+    let (mut records, mut done) = (0, false);
+    let deadline = Instant::now() + Duration::from_secs(120);
+    while !done {
+        assert!(Instant::now() < deadline, "{records} records in two minutes");
+        let mut sink = |event: LogEvent<'_>| match event {
+            LogEvent::Record { .. } => records += 1,
+            LogEvent::End { partition: of, next_offset } => done |= of == partition && next_offset >= end,
+            LogEvent::Trouble { error, .. } => println!("trouble: {error}"),
+        };
+        reader.poll(Duration::from_millis(100), &mut sink).expect("polls");
+    }
+    records
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a broker"]
+async fn a_topic_that_is_missing_is_created_as_the_stock_manager_does() {
+    let log = open(&[]);
+    let start = Instant::now();
+    log.ensure().await.expect("the topic");
+    println!("first ensure {:?}", start.elapsed());
+    log.close().await;
+    delete_topic().await;
+
+    let log = open(&[]);
+    let start = Instant::now();
+    assert_eq!(log.ensure().await.expect("created").partitions, 5);
+    println!("ensure with creation {:?}", start.elapsed());
+    let described = admin().describe_configs(&[ResourceSpecifier::Topic(TOPIC)], &AdminOptions::new()).await;
+    let described = described.expect("describes").remove(0).expect("describes");
+    let configs: HashMap<_, _> =
+        described.entries.iter().map(|entry| (entry.name.as_str(), entry.value.clone().unwrap_or_default())).collect();
+    assert_eq!(configs["cleanup.policy"], "delete");
+    assert_eq!(configs["retention.ms"], "-1");
+    assert_eq!(configs["remote.storage.enable"], "false");
+    assert_eq!(configs["min.insync.replicas"], "1", "two of one replica could never be written");
+    log.append(0, None, value()).await.expect("lands");
+
+    let other = open(&[("remote.log.metadata.topic.num.partitions", "6")]);
+    assert!(matches!(other.ensure().await, Err(LogError::Mismatch { .. })));
+    other.close().await;
+    log.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a broker"]
+async fn the_epoch_of_an_own_partition_is_told() {
+    let name = format!("orders-{}", std::process::id());
+    let topic = NewTopic::new(&name, 1, TopicReplication::Fixed(1));
+    admin().create_topics(&[topic], &AdminOptions::new()).await.expect("creates");
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    let log = open(&[]);
+    for _ in 0..3 {
+        let start = Instant::now();
+        let epoch = log.leader_epoch(&name, 0).await.expect("leads it");
+        println!("epoch {epoch} in {:?}", start.elapsed());
+        assert!(epoch.is_known());
+    }
+    let missing = log.leader_epoch("missing", 0).await.expect_err("missing");
+    println!("{missing}");
+    assert!(matches!(missing, LogError::Mismatch { .. }), "{missing}");
+    log.close().await;
+    admin().delete_topics(&[&name], &AdminOptions::new()).await.expect("deletes");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a broker"]
+async fn speeds() {
+    let log = Arc::new(open(&[]));
+    log.ensure().await.expect("the topic");
+    let end = log.append(1, None, value()).await.expect("lands") + 1;
+
+    // Latency: append, acknowledgement, own reader; one after the other.
+    let mut reader = log.reader().expect("a reader");
+    reader.assign(1, end).expect("assigns");
+    read_to(&mut *reader, 1, end);
+    let seen = Arc::new(AtomicI64::new(-1));
+    let stop = reader.waker();
+    let (seen_of_thread, done) = (Arc::clone(&seen), Arc::new(AtomicI64::new(0)));
+    let done_of_thread = Arc::clone(&done);
+    let (sender, receiver) = std::sync::mpsc::channel();
+    let thread = std::thread::spawn(move || {
+        while done_of_thread.load(Ordering::Acquire) == 0 {
+            let mut sink = |event: LogEvent<'_>| {
+                if let LogEvent::Record { offset, .. } = event {
+                    seen_of_thread.store(offset, Ordering::Release);
+                    let _ = sender.send((offset, Instant::now()));
+                }
+            };
+            reader.poll(Duration::from_millis(500), &mut sink).expect("polls");
+        }
+    });
+    let (mut acknowledged, mut read) = (Vec::new(), Vec::new());
+    for _ in 0..300 {
+        let start = Instant::now();
+        let offset = log.append(1, None, value()).await.expect("lands");
+        acknowledged.push(start.elapsed());
+        let (own, at) = receiver.recv_timeout(Duration::from_secs(10)).expect("is read");
+        assert_eq!(own, offset);
+        read.push(at.duration_since(start));
+    }
+    done.store(1, Ordering::Release);
+    stop();
+    thread.join().expect("ends");
+    acknowledged.sort();
+    read.sort();
+    println!("append to acknowledgement: p50 {:?} p99 {:?}", acknowledged[150], acknowledged[297]);
+    println!("append to own reader:      p50 {:?} p99 {:?}", read[150], read[297]);
+
+    // Appends, 2,000 in flight.
+    let (start, total) = (Instant::now(), 100_000);
+    let permits = Arc::new(tokio::sync::Semaphore::new(2_000));
+    let mut last = 0;
+    let mut tasks = Vec::with_capacity(total);
+    for _ in 0..total {
+        let permit = Arc::clone(&permits).acquire_owned().await.expect("open");
+        let append = {
+            let log = Arc::clone(&log);
+            let (report, told) = tokio::sync::oneshot::channel();
+            tokio::spawn(async move {
+                let _ = report.send(log.append(2, None, value()).await);
+                drop(permit);
+            });
+            told
+        };
+        tasks.push(append);
+    }
+    for task in tasks {
+        last = last.max(task.await.expect("told").expect("lands"));
+    }
+    println!("{:.0} appends/s with 2,000 in flight", total as f64 / start.elapsed().as_secs_f64());
+
+    // Catching up.
+    let start = Instant::now();
+    let mut reader = log.reader().expect("a reader");
+    println!("reader made in {:?}", start.elapsed());
+    reader.assign(2, 0).expect("assigns");
+    let records = read_to(&mut *reader, 2, last + 1);
+    let took = start.elapsed();
+    println!("{records} records read in {took:?}: {:.0}/s", records as f64 / took.as_secs_f64());
+
+    // One more partition, while another is being read.
+    let start = Instant::now();
+    reader.assign(3, 0).expect("assigns");
+    read_to(&mut *reader, 3, 0);
+    println!("one more partition assigned and at its end: {:?}", start.elapsed());
+    let start = Instant::now();
+    drop(reader);
+    println!("reader dropped in {:?}", start.elapsed());
+    let start = Instant::now();
+    log.close().await;
+    println!("closed in {:?}", start.elapsed());
+}
+
+/// Somebody kills and restarts the broker meanwhile; every append lands once and in order, and the reader goes on.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a broker, and somebody who kills and restarts it"]
+async fn a_restart_of_the_broker_costs_time_only() {
+    let log = Arc::new(open(&[]));
+    log.ensure().await.expect("the topic");
+    let first = log.append(4, None, value()).await.expect("lands") + 1;
+    let mut reader = log.reader().expect("a reader");
+    reader.assign(4, first).expect("assigns");
+    let writer = Arc::clone(&log);
+    let writing = tokio::spawn(async move {
+        let (mut slowest, mut last) = (Duration::ZERO, 0);
+        for number in 0..300 {
+            let start = Instant::now();
+            last = writer.append(4, None, Some(Bytes::from(format!("{number}")))).await.expect("lands");
+            slowest = slowest.max(start.elapsed());
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+        println!("slowest append {slowest:?}");
+        last
+    });
+    let (mut seen, mut troubles, mut longest, mut before) = (Vec::new(), 0, Duration::ZERO, Instant::now());
+    while seen.len() < 300 {
+        let mut sink = |event: LogEvent<'_>| match event {
+            LogEvent::Record { value, .. } => {
+                seen.push(String::from_utf8_lossy(value.expect("a value")).parse::<i32>().expect("a number"));
+                longest = longest.max(before.elapsed());
+                before = Instant::now();
+            }
+            LogEvent::End { .. } => {}
+            LogEvent::Trouble { error, .. } => {
+                troubles += 1;
+                println!("trouble: {error}");
+            }
+        };
+        reader.poll(Duration::from_millis(100), &mut sink).expect("polls");
+    }
+    assert!(seen.iter().copied().eq(0..300), "each once and in order");
+    println!("{troubles} troubles told; longest pause of the reader {longest:?}");
+    writing.await.expect("writes");
+    drop(reader);
+    log.close().await;
+}
+
+/// Started before its broker; somebody starts that later.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a broker that is started after it"]
+async fn a_broker_that_comes_later_is_found() {
+    let log = open(&[]);
+    let start = Instant::now();
+    let mut failures = 0;
+    while let Err(error) = log.ensure().await {
+        assert!(error.is_retriable(), "{error}");
+        failures += 1;
+        println!("{:?}: {error}", start.elapsed());
+        assert!(start.elapsed() < Duration::from_secs(120));
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    println!("found after {:?}, {failures} failures", start.elapsed());
+    log.append(0, None, value()).await.expect("lands");
+    log.close().await;
+}
