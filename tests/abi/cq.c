@@ -76,7 +76,7 @@ static void a_cancelled_copy_says_so_once_and_leaves_no_object(void) {
   uc_error_free(event.error);
   EXPECT(UC_ERR_TIMEOUT, uc_cq_next(cq, 50, &event, &error));
   EXPECT(UC_OK, uc_storage_close(storage, 10000, &error));
-  CHECK(fixture_count_files(folder) == 0);
+  CHECK(fixture_has_files(folder, 0));
   uc_storage_free(storage);
   uc_cq_free(cq);
 }
@@ -145,7 +145,7 @@ static void a_queue_may_go_before_its_submissions(void) {
   uc_cq_free(cq);
   EXPECT(UC_OK, uc_storage_close(storage, 10000, &error));
   uc_storage_free(storage);
-  CHECK(fixture_count_files(folder) == 0);
+  CHECK(fixture_has_files(folder, 0));
 }
 
 static void an_event_is_not_lost_to_a_wrong_struct(void) {

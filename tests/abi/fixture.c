@@ -76,6 +76,18 @@ int fixture_count_files(const char *folder) {
   return count;
 }
 
+static int print_one(const char *path, const struct stat *s, int type, struct FTW *at) {
+  (void)s, (void)at;
+  if (type == FTW_F) { fprintf(stderr, "  there is %s\n", path); }
+  return 0;
+}
+
+int fixture_has_files(const char *folder, int expected) {
+  if (fixture_count_files(folder) == expected) { return 1; }
+  nftw(folder, print_one, 16, FTW_PHYS);
+  return 0;
+}
+
 int fixture_threads(void) {
   int threads = 0;
   DIR *tasks = opendir("/proc/self/task");
@@ -83,6 +95,29 @@ int fixture_threads(void) {
   for (struct dirent *entry = readdir(tasks); entry != NULL; entry = readdir(tasks)) { threads += entry->d_name[0] != '.'; }
   closedir(tasks);
   return threads;
+}
+
+static void print_threads(void) {
+  DIR *tasks = opendir("/proc/self/task");
+  if (tasks == NULL) { return; }
+  for (struct dirent *entry = readdir(tasks); entry != NULL; entry = readdir(tasks)) {
+    char path[300];
+    char name[32] = "";
+    snprintf(path, sizeof path, "/proc/self/task/%s/comm", entry->d_name);
+    FILE *file = fopen(path, "r");
+    if (file != NULL && fgets(name, sizeof name, file) != NULL) { fprintf(stderr, "  there is thread %s", name); }
+    if (file != NULL) { fclose(file); }
+  }
+  closedir(tasks);
+}
+
+int fixture_has_threads(int expected) {
+  for (int i = 0; i < 100; i++) {
+    if (fixture_threads() == expected) { return 1; }
+    fixture_sleep_ms(1);
+  }
+  print_threads();
+  return 0;
 }
 
 void fixture_sleep_ms(int ms) {
@@ -127,6 +162,23 @@ uc_segment_t fixture_segment(uint8_t n) {
   epochs[n].start_offset = segment.start_offset;
   segment.leader_epochs = &epochs[n], segment.leader_epochs_len = 1;
   return segment;
+}
+
+void fixture_copy(const uc_storage_t *storage, uc_segment_t *segment) {
+  static uint8_t kept[256][128];
+  static int kept_count;
+  uc_segment_files_t files = fixture_files();
+  uc_buf_t *custom = NULL;
+  const uint8_t *bytes = NULL;
+  size_t len = 0;
+  EXPECT(UC_OK, uc_storage_copy(storage, segment, &files, 60000, &custom, &error));
+  if (custom == NULL) { return; }
+  CHECK(uc_buf_view(custom, &bytes, &len) == UC_OK);
+  REQUIRE(len <= 128 && kept_count < 256);
+  memcpy(kept[kept_count], bytes, len);
+  uc_buf_free(custom);
+  segment->flags |= UC_SEGMENT_HAS_CUSTOM_METADATA;
+  segment->custom_metadata = kept[kept_count++], segment->custom_metadata_len = len;
 }
 
 uc_segment_update_t fixture_update(const uc_segment_t *segment, int32_t state) {

@@ -14,7 +14,11 @@ void fixture_close(void);
 const char *fixture_folder(void);
 /* Regular files under a folder, at any depth. */
 int fixture_count_files(const char *folder);
+/* Prints them; 1 if there are `expected`. */
+int fixture_has_files(const char *folder, int expected);
 int fixture_threads(void);
+/* 1 if there are `expected` threads; prints their names if not. The kernel forgets a joined thread a moment later. */
+int fixture_has_threads(int expected);
 void fixture_sleep_ms(int ms);
 int64_t fixture_now_ms(void);
 
@@ -28,6 +32,9 @@ uc_segment_files_t fixture_files(void);
 uc_segment_t fixture_segment(uint8_t n);
 uc_partition_t fixture_partition(void);
 uc_segment_update_t fixture_update(const uc_segment_t *segment, int32_t state);
+
+/* Copies it and lets it carry what the copy answered. */
+void fixture_copy(const uc_storage_t *storage, uc_segment_t *segment);
 
 /* Null-terminated pairs of key and value. */
 uc_config_t *fixture_config(const char *const *pairs);

@@ -53,12 +53,9 @@ static void a_segment_goes_in_comes_back_and_is_deleted(void) {
   uc_storage_t *storage = fixture_storage(folder);
   REQUIRE(storage != NULL);
   uc_segment_t segment = fixture_segment(0);
-  uc_segment_files_t files = fixture_files();
-  uc_buf_t *custom = NULL;
   EXPECT(UC_OK, uc_storage_check(storage, 10000, &error));
-  EXPECT(UC_OK, uc_storage_copy(storage, &segment, &files, 60000, &custom, &error));
-  CHECK(fixture_count_files(folder) >= 1);
-  keep_custom_metadata(&segment, custom);
+  fixture_copy(storage, &segment);
+  CHECK(fixture_has_files(folder, 1));
   check_range(storage, &segment, 0, UINT64_MAX);
   check_range(storage, &segment, 1000, 1999);
   check_range(storage, &segment, LOG_BYTES - 1, UINT64_MAX);
@@ -75,12 +72,13 @@ static void a_segment_goes_in_comes_back_and_is_deleted(void) {
   check_indexes(storage, &segment);
   EXPECT(UC_OK, uc_storage_delete(storage, &segment, 1, 10000, &error));
   EXPECT(UC_OK, uc_storage_delete(storage, &segment, 1, 10000, &error));
-  CHECK(fixture_count_files(folder) == 0);
+  CHECK(fixture_has_files(folder, 0));
+  uc_storage_free(storage);
+  storage = fixture_storage(folder);
   uc_buf_t *index = NULL;
   EXPECT(UC_ERR_NOT_FOUND, uc_storage_fetch_index(storage, &segment, UC_INDEX_OFFSET, 10000, &index, &error));
   CHECK(index == NULL);
   uc_storage_free(storage);
-  uc_buf_free(custom);
 }
 
 static void submitted_work_does_the_same(void) {
@@ -116,7 +114,7 @@ static void submitted_work_does_the_same(void) {
   EXPECT(UC_OK, uc_storage_delete_submit(storage, segments, 4, cq, 10, &error));
   EXPECT(UC_OK, uc_cq_next(cq, 10000, &event, &error));
   CHECK(event.tag == 10 && event.status == UC_OK && event.result == NULL);
-  CHECK(fixture_count_files(folder) == 0);
+  CHECK(fixture_has_files(folder, 0));
   for (int i = 0; i < 4; i++) { uc_buf_free(customs[i]); }
   uc_storage_free(storage);
   uc_cq_free(cq);
@@ -132,7 +130,7 @@ static void a_copy_that_is_out_of_time_leaves_no_object(void) {
   EXPECT(UC_ERR_TIMEOUT, uc_storage_copy(storage, &segment, &files, 0, &custom, &error));
   CHECK(custom == NULL);
   EXPECT(UC_OK, uc_storage_close(storage, 10000, &error));
-  CHECK(fixture_count_files(folder) == 0);
+  CHECK(fixture_has_files(folder, 0));
   uc_storage_free(storage);
 }
 
@@ -152,8 +150,8 @@ static void a_missing_local_file_is_named(void) {
   snprintf(copy, sizeof copy, "%.*s", (int)len, text);
   CHECK(strstr(copy, "/nonexistent/seg.timeindex") != NULL);
   uc_error_free(error);
-  CHECK(fixture_count_files(folder) == 0);
   uc_storage_free(storage);
+  CHECK(fixture_has_files(folder, 0));
 }
 
 static void wrong_structs_are_refused_by_name(void) {
@@ -214,16 +212,15 @@ static void structs_of_a_newer_host_are_read_as_far_as_known(void) {
   uc_storage_t *storage = fixture_storage(folder);
   REQUIRE(storage != NULL);
   newer_segment_t segments[3];
-  uc_segment_files_t files = fixture_files();
   for (uint8_t i = 0; i < 3; i++) {
     segments[i].known = fixture_segment(i);
     segments[i].known.struct_size = sizeof segments[i];
     segments[i].later = UINT64_MAX;
-    EXPECT(UC_OK, uc_storage_copy(storage, &segments[i].known, &files, 60000, NULL, &error));
+    fixture_copy(storage, &segments[i].known);
   }
-  CHECK(fixture_count_files(folder) == 3);
+  CHECK(fixture_has_files(folder, 3));
   EXPECT(UC_OK, uc_storage_delete(storage, &segments[0].known, 3, 10000, &error));
-  CHECK(fixture_count_files(folder) == 0);
+  CHECK(fixture_has_files(folder, 0));
   segments[1].known.struct_size = sizeof(uc_segment_t);
   EXPECT(UC_ERR_INVALID_ARGUMENT, uc_storage_delete(storage, &segments[0].known, 3, 10000, &error));
   uc_storage_free(storage);
