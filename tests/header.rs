@@ -1,0 +1,78 @@
+//! `include/undercroft.h` is what `src/ffi` says, and C compilers of several standards take it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Files of `src/ffi` that the header shows, in its order.
+const NOUNS: [&str; 13] = [
+    "version",
+    "code",
+    "error",
+    "buf",
+    "config",
+    "log",
+    "cq",
+    "metrics",
+    "partition",
+    "segment",
+    "storage",
+    "reader",
+    "metadata",
+];
+
+fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// FNV-1a: enough to tell two headers apart, and easy to compute again.
+fn fingerprint(text: &str) -> u64 {
+    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+}
+
+fn print_header(after_includes: String) -> String {
+    let mut config = cbindgen::Config::from_file(root().join("cbindgen.toml")).expect("cbindgen.toml is valid");
+    config.after_includes = Some(after_includes);
+    let mut builder = cbindgen::Builder::new().with_config(config);
+    for noun in NOUNS.iter().chain(&["segments"]) {
+        builder = builder.with_src(root().join(format!("src/ffi/{noun}.rs")));
+    }
+    let mut bytes = Vec::new();
+    builder.generate().expect("src/ffi can be read").write(&mut bytes);
+    String::from_utf8(bytes).expect("a header is text")
+}
+
+fn generate() -> String {
+    let abi = undercroft::ffi::version::ABI_VERSION;
+    let body = print_header(String::new());
+    let (major, minor, patch) =
+        (env!("CARGO_PKG_VERSION_MAJOR"), env!("CARGO_PKG_VERSION_MINOR"), env!("CARGO_PKG_VERSION_PATCH"));
+    let version = env!("CARGO_PKG_VERSION");
+    print_header(format!(
+        "
+/** The release that this header belongs to; `uc_version` tells the library's. */
+#define UNDERCROFT_VERSION \"{version}\"
+#define UNDERCROFT_VERSION_MAJOR {major}
+#define UNDERCROFT_VERSION_MINOR {minor}
+#define UNDERCROFT_VERSION_PATCH {patch}
+
+/** The ABI that this header describes; a library needs an `uc_abi_version` of at least that. */
+#define UC_ABI_VERSION {abi}
+
+/** Release, ABI and text of this header; equal to `uc_build_id` if the library was built with this very header. */
+#define UC_BUILD_ID \"{version}-abi{abi}-{:016x}\"",
+        fingerprint(&body)
+    ))
+}
+
+#[test]
+fn the_committed_header_is_what_the_sources_say() {
+    let path = root().join("include/undercroft.h");
+    let generated = generate();
+    if std::env::var_os("UPDATE_HEADER").is_some() {
+        fs::write(&path, generated).expect("include/undercroft.h can be written");
+        return;
+    }
+    let committed = fs::read_to_string(&path).expect("include/undercroft.h is there");
+    assert!(committed == generated, "include/undercroft.h is out of date: run `make header`");
+}
