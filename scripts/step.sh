@@ -24,7 +24,7 @@ while kill -0 "$child" 2>/dev/null; do
     now=$(date +%s)
     [ $((now - last)) -ge 15 ] || continue
     last=$now
-    echo "      [$((now - start)) s] $(tail -n 1 "$log" | tr -d '\r' | cut -c 1-110)"
+    echo "      [$((now - start)) s] $(tail -n 20 "$log" | tr -d '\r' | grep . | tail -n 1 | cut -c 1-110)"
 done
 wait "$child"
 status=$?

@@ -144,7 +144,7 @@ public final class Broker implements AutoCloseable {
         try {
             Await.until("the broker to start", atMost, () -> {
                 if (!process.isAlive()) {
-                    throw new IllegalStateException("broker ended with exit code " + process.exitValue());
+                    throw new AssertionError("the broker ended with exit code " + process.exitValue()); // no use in waiting on
                 }
                 return logText().contains(READY);
             });

@@ -108,7 +108,7 @@ public final class Seaweed implements Store {
         try {
             Await.until("SeaweedFS to start", Duration.ofSeconds(60), () -> {
                 if (!process.isAlive()) {
-                    throw new IOException("weed ended with exit code " + process.exitValue());
+                    throw new AssertionError("weed ended with exit code " + process.exitValue());
                 }
                 return get(endpoint() + "/").statusCode() < 500 && get("http://127.0.0.1:" + ports[4] + "/").statusCode() < 500;
             });
