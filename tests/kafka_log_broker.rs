@@ -134,15 +134,17 @@ async fn a_topic_that_was_deleted_and_made_again_is_read_from_its_beginning() {
     reader.assign(3, 0).expect("assigns");
     read_to(&mut *reader, 3, end);
     delete_topic().await;
-    let until = Instant::now() + Duration::from_secs(3);
+    let (until, mut mismatches) = (Instant::now() + Duration::from_secs(20), 0);
     while Instant::now() < until {
         let mut sink = |event: LogEvent<'_>| {
             if let LogEvent::Trouble { partition, error } = event {
                 println!("trouble {partition:?}: {error}");
+                mismatches += i32::from(matches!(error, LogError::Mismatch { .. }));
             }
         };
         reader.poll(Duration::from_millis(100), &mut sink).expect("polls");
     }
+    assert_eq!(mismatches, 1, "told once");
     log.ensure().await.expect("made again");
     let start = Instant::now();
     let offset = log.append(3, None, value()).await.expect("lands");
