@@ -9,8 +9,8 @@
 mod error;
 pub mod log;
 mod manager;
-mod partition;
-mod plan;
+pub mod partition;
+pub mod plan;
 
 pub use error::MetadataError;
 pub use manager::{AssignedPartition, MetadataEnv, MetadataManager, Pending};

@@ -54,7 +54,9 @@ pub trait MetadataLog: Send + Sync + 'static {
 
 /// Reads some partitions of a log, each from its own offset on, for ever.
 pub trait LogReader: Send {
-    /// Starts to read `partition` at `from_offset` (or the first offset behind it that there is).
+    /// Starts to read `partition` at `from_offset` (or the first offset behind it that there is). A partition that is
+    /// assigned must be unassigned first. Each assignment is followed by a new [`LogEvent::End`] that a question to the
+    /// log after this call found, also if nothing is new: that is how a manager learns that it has seen everything.
     ///
     /// # Errors
     /// [`LogError`] if the partition does not exist or the log is closed.

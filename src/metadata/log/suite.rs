@@ -1,6 +1,8 @@
 //! What every implementation of [`MetadataLog`] has to do. A suite per implementation calls [`run_all`] with a way to make a log
 //! that is new, and one to open the same log again.
 
+#![allow(clippy::disallowed_methods, reason = "waits with a deadline, and wakes from another thread")]
+
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 

@@ -1,18 +1,45 @@
-//! The metadata manager.
+//! The manager: what a host talks to.
+//!
+//! In: which partitions a host leads and follows, what it says of segments, what it asks. Out: answers from memory;
+//! writes that resolve when the manager's own reader has applied them. Never: a wait for the log in a call, apart from
+//! the bounded one for an epoch.
+//!
+//! A task makes the log usable and tries for ever (`startup`). One thread reads (`reader`) and applies (`intake`). The
+//! `directory` knows what is assigned and what is read, `leadership` the epochs, `waiters` who waits for which offset.
 #![allow(clippy::disallowed_methods, reason = "shell: reads the clock and owns threads")]
 
+mod close;
+mod core;
+mod directory;
+mod env;
+mod instruments;
+mod intake;
+mod leadership;
+mod quiet;
+mod reader;
+mod startup;
+#[cfg(test)]
+mod tests;
+mod waiters;
+mod write;
+
+pub use env::MetadataEnv;
+
 use std::future::Future;
-use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::config::Config;
 use crate::metrics::Registry;
-use crate::model::{BrokerId, LeaderEpoch, Offset, PartitionDelete, SegmentMetadata, SegmentUpdate, TopicIdPartition};
+use crate::model::{LeaderEpoch, Offset, PartitionDelete, SegmentMetadata, SegmentUpdate, TopicIdPartition};
 
 use super::MetadataError;
 use super::log::MetadataLog;
+use super::partition::PartitionState;
+
+use close::Lifetime;
+use core::Core;
 
 /// Resolves when this manager's own reader has applied the record. Dropping it does not take the record back.
 pub type Pending = Pin<Box<dyn Future<Output = Result<(), MetadataError>> + Send>>;
@@ -25,94 +52,198 @@ pub struct AssignedPartition {
     pub leader_epoch: Option<LeaderEpoch>,
 }
 
-/// What a manager is given by its process.
-#[derive(Debug, Clone)]
-pub struct MetadataEnv {
-    pub runtime: tokio::runtime::Handle,
-    pub broker_id: BrokerId,
-    pub log_dir: Option<PathBuf>,
-    pub cluster_id: Option<String>,
-}
-
-impl MetadataEnv {
-    /// Takes what a broker passes as configuration: `broker.id` (or `node.id`), `log.dir`, `cluster.id`.
-    pub fn from_config(_config: &Config, runtime: tokio::runtime::Handle) -> Result<Self, MetadataError> {
-        Ok(Self { runtime, broker_id: BrokerId(-1), log_dir: None, cluster_id: None })
-    }
-}
-
-/// Clones are the same manager.
+/// Knows the remote segments of the partitions that it is told of. Clones are the same manager; the last one to go
+/// closes it without waiting.
+///
+/// Lookups answer [`MetadataError::NotAssigned`] for a partition that the manager was not told of, and
+/// [`MetadataError::NotReady`] until everything that was in the log at the assignment is read: never "nothing" when the
+/// truth is "not known yet".
 #[derive(Clone)]
-pub struct MetadataManager {}
-
-fn unbuilt<T>() -> Result<T, MetadataError> {
-    Err(MetadataError::Internal { what: "not built yet".to_owned() })
+pub struct MetadataManager {
+    lifetime: Arc<Lifetime>,
 }
 
 impl MetadataManager {
-    pub fn open(_config: &Config, _env: MetadataEnv) -> Result<Self, MetadataError> {
-        Ok(Self {})
+    /// Opens a manager over the log that `config` names. The log need not be there yet: it is looked for in the
+    /// background, for ever, and said once a minute at most.
+    ///
+    /// # Errors
+    /// [`MetadataError::Config`] for a value that can never be used; nothing else.
+    pub fn open(config: &Config, env: MetadataEnv) -> Result<Self, MetadataError> {
+        env::check(config)?;
+        let log = env::choose_log(config, &env)?;
+        Self::open_with_log(config, env, log)
     }
-    pub fn open_with_log(
-        _config: &Config,
-        _env: MetadataEnv,
-        _log: Arc<dyn MetadataLog>,
-    ) -> Result<Self, MetadataError> {
-        Ok(Self {})
+
+    /// As [`MetadataManager::open`], over a log of the caller's. The manager closes it.
+    ///
+    /// # Errors
+    /// As [`MetadataManager::open`].
+    pub fn open_with_log(config: &Config, env: MetadataEnv, log: Arc<dyn MetadataLog>) -> Result<Self, MetadataError> {
+        let core = Arc::new(Core::new(config, env, log)?);
+        startup::spawn(&core);
+        Ok(Self { lifetime: Arc::new(Lifetime::begin(core)?) })
     }
+
+    /// Tells which partitions the host leads and follows from now on, beside those it was told of before. A partition
+    /// in `leaders` begins a new leadership, also if it was led before: its epoch is asked for again.
+    ///
+    /// # Errors
+    /// [`MetadataError::Closed`].
     pub fn lead_and_follow(
         &self,
-        _leaders: &[AssignedPartition],
-        _followers: &[AssignedPartition],
+        leaders: &[AssignedPartition],
+        followers: &[AssignedPartition],
     ) -> Result<(), MetadataError> {
-        unbuilt()
+        let core = self.core()?;
+        let partitions: Vec<_> = leaders.iter().chain(followers).map(|assigned| &assigned.partition).collect();
+        let assigned = core.directory.write().assign(&partitions);
+        for (assignment, leader) in assigned.iter().zip(leaders) {
+            leadership::lead(core, assignment, leader.leader_epoch);
+        }
+        for follower in assigned.iter().skip(leaders.len()) {
+            follower.leadership.follow();
+        }
+        core.assignment_changed();
+        Ok(())
     }
-    pub fn stop(&self, _partitions: &[TopicIdPartition]) -> Result<(), MetadataError> {
-        unbuilt()
+
+    /// Forgets partitions. Those that nobody told of are passed over.
+    ///
+    /// # Errors
+    /// [`MetadataError::Closed`].
+    pub fn stop(&self, partitions: &[TopicIdPartition]) -> Result<(), MetadataError> {
+        let core = self.core()?;
+        let stopped = core.directory.write().unassign(partitions);
+        for stopped in stopped {
+            stopped.leadership.follow();
+        }
+        core.assignment_changed();
+        Ok(())
     }
-    pub fn is_ready(&self, _partition: &TopicIdPartition) -> bool {
-        false
+
+    /// Whether lookups of `partition` answer and writes are taken. Never fails, never waits.
+    #[must_use]
+    pub fn is_ready(&self, partition: &TopicIdPartition) -> bool {
+        self.lifetime.core.is_ready(partition)
     }
-    pub fn add(&self, _segment: SegmentMetadata, _admission: Duration) -> Result<Pending, MetadataError> {
-        unbuilt()
+
+    /// Makes a segment known whose copy begins. Waits at most `admission` for the epoch of this leadership.
+    ///
+    /// # Errors
+    /// Nothing is written then. [`MetadataError::InvalidArgument`] for a segment in another state than
+    /// COPY_SEGMENT_STARTED or one that cannot be; [`MetadataError::Refused`] for an id that is known in another state;
+    /// [`MetadataError::NotReady`] also if the host did not say that it leads the partition.
+    pub fn add(&self, segment: SegmentMetadata, admission: Duration) -> Result<Pending, MetadataError> {
+        write::add(self.core()?, segment, admission)
     }
-    pub fn update(&self, _update: SegmentUpdate, _admission: Duration) -> Result<Pending, MetadataError> {
-        unbuilt()
+
+    /// Moves a segment to another state. Custom metadata that the update leaves out stays as it was.
+    ///
+    /// # Errors
+    /// Nothing is written then. [`MetadataError::UnknownSegment`], [`MetadataError::Refused`] for a step that the
+    /// segment's state does not allow, [`MetadataError::InvalidArgument`] for a state that no update may have. The
+    /// future fails with [`MetadataError::Refused`] if somebody else's record came first.
+    pub fn update(&self, update: SegmentUpdate, _admission: Duration) -> Result<Pending, MetadataError> {
+        write::update(self.core()?, update)
     }
-    pub fn put_partition_delete(&self, _: PartitionDelete, _admission: Duration) -> Result<Pending, MetadataError> {
-        unbuilt()
+
+    /// Writes an event of a whole partition's deletion. It changes no segment.
+    ///
+    /// # Errors
+    /// Those of lookups.
+    pub fn put_partition_delete(
+        &self,
+        delete: PartitionDelete,
+        _admission: Duration,
+    ) -> Result<Pending, MetadataError> {
+        write::partition_delete(self.core()?, &delete)
     }
+
+    /// The finished segment that holds `offset` of `epoch`.
+    ///
+    /// # Errors
+    /// See [`MetadataManager`].
     pub fn find(
         &self,
-        _p: &TopicIdPartition,
-        _epoch: LeaderEpoch,
-        _offset: Offset,
+        partition: &TopicIdPartition,
+        epoch: LeaderEpoch,
+        offset: Offset,
     ) -> Result<Option<SegmentMetadata>, MetadataError> {
-        unbuilt()
+        self.look(partition, |state| state.find(epoch, offset))
     }
+
+    /// The first finished segment at or behind `offset`, within one unbroken run of `epoch`, that may have aborted
+    /// transactions.
+    ///
+    /// # Errors
+    /// See [`MetadataManager`].
     pub fn next_with_transaction_index(
         &self,
-        _p: &TopicIdPartition,
-        _epoch: LeaderEpoch,
-        _offset: Offset,
+        partition: &TopicIdPartition,
+        epoch: LeaderEpoch,
+        offset: Offset,
     ) -> Result<Option<SegmentMetadata>, MetadataError> {
-        unbuilt()
+        self.look(partition, |state| state.next_with_transaction_index(epoch, offset))
     }
-    pub fn highest_offset(&self, _p: &TopicIdPartition, _epoch: LeaderEpoch) -> Result<Option<Offset>, MetadataError> {
-        unbuilt()
+
+    /// The highest offset of `epoch` that was ever in a finished segment.
+    ///
+    /// # Errors
+    /// See [`MetadataManager`].
+    pub fn highest_offset(
+        &self,
+        partition: &TopicIdPartition,
+        epoch: LeaderEpoch,
+    ) -> Result<Option<Offset>, MetadataError> {
+        self.look(partition, |state| state.highest_offset(epoch))
     }
+
+    /// Segments in every state, of one epoch or of all, by start offset; those whose deletion has ended are gone.
+    ///
+    /// # Errors
+    /// See [`MetadataManager`].
     pub fn list(
         &self,
-        _p: &TopicIdPartition,
-        _epoch: Option<LeaderEpoch>,
+        partition: &TopicIdPartition,
+        epoch: Option<LeaderEpoch>,
     ) -> Result<Vec<SegmentMetadata>, MetadataError> {
-        unbuilt()
+        self.look(partition, |state| state.list(epoch))
     }
-    pub fn size_bytes(&self, _p: &TopicIdPartition, _epoch: LeaderEpoch) -> Result<u64, MetadataError> {
-        unbuilt()
+
+    /// Sum of the sizes of the segments that [`MetadataManager::list`] shows of `epoch`, in every state.
+    ///
+    /// # Errors
+    /// See [`MetadataManager`].
+    pub fn size_bytes(&self, partition: &TopicIdPartition, epoch: LeaderEpoch) -> Result<u64, MetadataError> {
+        self.look(partition, |state| state.size_bytes(epoch))
     }
+
+    /// What it counts; all of it from the start on.
+    #[must_use]
     pub fn metrics(&self) -> Arc<Registry> {
-        Arc::new(Registry::new())
+        Arc::clone(&self.lifetime.core.registry)
     }
-    pub fn close(&self) {}
+
+    /// Ends all work: writes in flight fail with [`MetadataError::Closed`], and so do all later calls. Blocks until the
+    /// threads have ended, at most some 20 seconds. Does nothing the second time.
+    pub fn close(&self) {
+        self.lifetime.close();
+    }
+
+    fn core(&self) -> Result<&Arc<Core>, MetadataError> {
+        let core = &self.lifetime.core;
+        if core.is_closed() { Err(MetadataError::Closed) } else { Ok(core) }
+    }
+
+    fn look<T>(
+        &self,
+        partition: &TopicIdPartition,
+        question: impl FnOnce(&PartitionState) -> T,
+    ) -> Result<T, MetadataError> {
+        let core = self.core()?;
+        let state = core.ready_state(partition)?;
+        let state = state.read();
+        Ok(question(&state))
+    }
 }

@@ -1,5 +1,7 @@
 //! What is asked of the state.
 
+use bytes::Bytes;
+
 use crate::model::{KafkaUuid, LeaderEpoch, Offset, SegmentId, SegmentMetadata, SegmentState};
 
 use super::PartitionState;
@@ -67,6 +69,12 @@ impl PartitionState {
     #[must_use]
     pub fn naming_of(&self, segment: &SegmentId) -> Option<(Offset, Naming)> {
         self.segments.get(&segment.uuid).map(|known| (known.end_offset, known.naming))
+    }
+
+    /// Custom metadata of a segment as of now.
+    #[must_use]
+    pub fn custom_metadata_of(&self, segment: &SegmentId) -> Option<Bytes> {
+        self.segments.get(&segment.uuid)?.custom_metadata()
     }
 
     /// Decides the name of a segment that is about to be added and keeps it for that segment.

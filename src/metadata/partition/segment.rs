@@ -58,6 +58,10 @@ impl Segment {
         self.custom_metadata = update.custom_metadata.as_deref().map(Box::from);
     }
 
+    pub(super) fn custom_metadata(&self) -> Option<Bytes> {
+        self.custom_metadata.as_deref().map(Bytes::copy_from_slice)
+    }
+
     pub(super) fn to_metadata(&self, partition: &TopicIdPartition, uuid: KafkaUuid) -> SegmentMetadata {
         SegmentMetadata {
             id: SegmentId { partition: partition.clone(), uuid },
@@ -68,7 +72,7 @@ impl Segment {
             event_timestamp_ms: self.event_timestamp_ms,
             epochs: self.epochs.clone(),
             size_bytes: self.size_bytes,
-            custom_metadata: self.custom_metadata.as_deref().map(Bytes::copy_from_slice),
+            custom_metadata: self.custom_metadata(),
             state: self.state,
             is_txn_index_empty: self.is_txn_index_empty,
         }

@@ -34,10 +34,6 @@ impl Shared {
         Self { views, is_closed: AtomicBool::new(false), changes: Mutex::new(0), changed: Condvar::new() }
     }
 
-    pub(super) fn partitions(&self) -> usize {
-        self.views.len()
-    }
-
     pub(super) fn view(&self, partition: i32, what: &str) -> Result<View, LogError> {
         let view = usize::try_from(partition).ok().and_then(|index| self.views.get(index));
         view.map(|view| view.lock().clone()).ok_or_else(|| LogError::Internal {

@@ -1,0 +1,216 @@
+//! What all parts of a manager share.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use parking_lot::{Condvar, Mutex, RwLock};
+use tokio::sync::{Semaphore, watch};
+
+use crate::config::Config;
+use crate::metadata::MetadataError;
+use crate::metadata::log::MetadataLog;
+use crate::metrics::Registry;
+use crate::model::TopicIdPartition;
+
+use super::directory::{Directory, SharedState};
+use super::env::{MetadataEnv, Options};
+use super::instruments::Instruments;
+use super::quiet::Quiet;
+use super::waiters::Waiters;
+
+const QUESTIONS_MAX: usize = 16;
+
+pub(super) struct Core {
+    pub(super) options: Options,
+    pub(super) env: MetadataEnv,
+    pub(super) log: Arc<dyn MetadataLog>,
+    pub(super) registry: Arc<Registry>,
+    pub(super) instruments: Instruments,
+    pub(super) directory: RwLock<Directory>,
+    pub(super) waiters: Mutex<Waiters>,
+    /// Limits the questions for epochs that are asked at one time.
+    pub(super) questions: Semaphore,
+    /// Whether the log may no longer be the right one; looked at again.
+    is_in_doubt: AtomicBool,
+    /// Why the log could not be reached yet, or is in doubt.
+    pub(super) startup_failure: Mutex<Option<String>>,
+    /// Why the log is not read at the moment.
+    pub(super) reading_failure: Mutex<Option<String>>,
+    /// What was said of questions for epochs that fail.
+    pub(super) epochs_quiet: Mutex<Quiet>,
+    is_started: watch::Sender<bool>,
+    is_closed: AtomicBool,
+    closing: watch::Sender<bool>,
+    pub(super) bell: Bell,
+}
+
+/// Wakes the reader's thread, wherever it waits.
+#[derive(Default)]
+pub(super) struct Bell {
+    is_rung: Mutex<bool>,
+    rung: Condvar,
+    waker: Mutex<Option<Arc<dyn Fn() + Send + Sync>>>,
+}
+
+impl Bell {
+    pub(super) fn ring(&self) {
+        *self.is_rung.lock() = true;
+        self.rung.notify_all();
+        let waker = self.waker.lock().clone();
+        if let Some(wake) = waker {
+            wake();
+        }
+    }
+
+    /// Whether it was rung since it was asked last.
+    pub(super) fn take(&self) -> bool {
+        std::mem::take(&mut *self.is_rung.lock())
+    }
+
+    /// Waits until it is rung (without taking that) or `patience` is over.
+    pub(super) fn wait(&self, patience: Duration) {
+        let mut is_rung = self.is_rung.lock();
+        if !*is_rung {
+            self.rung.wait_for(&mut is_rung, patience);
+        }
+    }
+
+    pub(super) fn set_waker(&self, waker: Option<Arc<dyn Fn() + Send + Sync>>) {
+        *self.waker.lock() = waker;
+    }
+}
+
+impl Core {
+    pub(super) fn new(config: &Config, env: MetadataEnv, log: Arc<dyn MetadataLog>) -> Result<Self, MetadataError> {
+        let mut registry = Registry::new();
+        let instruments = Instruments::register(&mut registry);
+        Ok(Self {
+            options: Options::read(config)?,
+            env,
+            log,
+            registry: Arc::new(registry),
+            instruments,
+            directory: RwLock::default(),
+            waiters: Mutex::default(),
+            questions: Semaphore::new(QUESTIONS_MAX),
+            is_in_doubt: AtomicBool::new(false),
+            startup_failure: Mutex::default(),
+            reading_failure: Mutex::default(),
+            epochs_quiet: Mutex::default(),
+            is_started: watch::Sender::new(false),
+            is_closed: AtomicBool::new(false),
+            closing: watch::Sender::new(false),
+            bell: Bell::default(),
+        })
+    }
+
+    pub(super) fn is_closed(&self) -> bool {
+        self.is_closed.load(Ordering::Acquire)
+    }
+
+    /// Tells everybody that it is over; tells whether that is news.
+    pub(super) fn begin_close(&self) -> bool {
+        let is_news = !self.is_closed.swap(true, Ordering::AcqRel);
+        self.closing.send_replace(true);
+        self.bell.ring();
+        is_news
+    }
+
+    /// Resolves when the manager is closed.
+    pub(super) async fn closed(&self) {
+        // The sender lives as long as `self`.
+        let _ = self.closing.subscribe().wait_for(|&is_closing| is_closing).await;
+    }
+
+    pub(super) async fn sleep(&self, pause: Duration) {
+        tokio::select! {
+            () = self.closed() => {}
+            () = tokio::time::sleep(pause) => {}
+        }
+    }
+
+    /// The log is usable and has this many partitions.
+    pub(super) fn start(&self, partitions: i32) {
+        self.directory.write().set_partitions(partitions);
+        *self.startup_failure.lock() = None;
+        self.is_started.send_replace(true);
+        self.bell.ring();
+    }
+
+    /// Nothing is taken for the truth until [`Core::end_doubt`]. Tells whether that is news.
+    pub(super) fn begin_doubt(&self, why: &str) -> bool {
+        *self.startup_failure.lock() = Some(why.to_owned());
+        !self.is_in_doubt.swap(true, Ordering::AcqRel)
+    }
+
+    pub(super) fn end_doubt(&self) {
+        *self.startup_failure.lock() = None;
+        self.is_in_doubt.store(false, Ordering::Release);
+        self.count_partitions();
+    }
+
+    /// Whether a partition answers and takes writes.
+    pub(super) fn is_ready(&self, partition: &TopicIdPartition) -> bool {
+        let is_off = self.is_closed() || self.is_in_doubt.load(Ordering::Acquire);
+        !is_off && self.directory.read().is_ready(partition)
+    }
+
+    /// Resolves when the log is usable (true) or the manager closed (false).
+    pub(super) async fn started(&self) -> bool {
+        let mut is_started = self.is_started.subscribe();
+        tokio::select! {
+            () = self.closed() => false,
+            started = is_started.wait_for(|&is_started| is_started) => started.is_ok(),
+        }
+    }
+
+    pub(super) fn assignment_changed(&self) {
+        self.count_partitions();
+        self.bell.ring();
+    }
+
+    pub(super) fn count_partitions(&self) {
+        let directory = self.directory.read();
+        let is_in_doubt = self.is_in_doubt.load(Ordering::Acquire);
+        let (mut assigned, mut ready) = (0, 0);
+        for assignment in directory.assignments() {
+            assigned += 1;
+            ready += i64::from(!is_in_doubt && assignment.is_ready());
+        }
+        self.instruments.partitions_assigned.set(assigned);
+        self.instruments.partitions_ready.set(ready);
+    }
+
+    /// State of a partition, if it may be used.
+    pub(super) fn ready_state(&self, partition: &TopicIdPartition) -> Result<SharedState, MetadataError> {
+        self.with_ready(partition, |bound| Arc::clone(&bound.state))
+    }
+
+    /// Does something with an assigned and ready partition, while the directory does not change.
+    pub(super) fn with_ready<T>(
+        &self,
+        partition: &TopicIdPartition,
+        use_it: impl FnOnce(&super::directory::Bound) -> T,
+    ) -> Result<T, MetadataError> {
+        let directory = self.directory.read();
+        let assignment = directory.assignment(partition).ok_or_else(|| match self.is_closed() {
+            // Closing takes the assignments away.
+            true => MetadataError::Closed,
+            false => MetadataError::NotAssigned { partition: partition.clone() },
+        })?;
+        let not_ready = |why: String| MetadataError::NotReady { partition: partition.clone(), why };
+        let is_in_doubt = self.is_in_doubt.load(Ordering::Acquire);
+        let Some(bound) = assignment.bound().filter(|_| !is_in_doubt) else {
+            let failure = self.startup_failure.lock().clone();
+            return Err(not_ready(failure.unwrap_or_else(|| "the metadata log is being opened".to_owned())));
+        };
+        match bound.why_not_ready() {
+            None => Ok(use_it(bound)),
+            Some(why) => Err(not_ready(match bound.meta.trouble().or_else(|| self.reading_failure.lock().clone()) {
+                Some(trouble) => format!("{why}: {trouble}"),
+                None => why.to_owned(),
+            })),
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! What a manager is made from.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::config::{Config, ConfigError, Side, metadata as keys};
+use crate::metadata::MetadataError;
+use crate::metadata::log::MetadataLog;
+use crate::metadata::log::embedded::{EmbeddedLog, EmbeddedOptions};
+use crate::metadata::log::kafka::{CLIENT_PREFIXES, KafkaLog};
+use crate::model::BrokerId;
+
+/// What a manager is given by its process.
+#[derive(Debug, Clone)]
+pub struct MetadataEnv {
+    /// Where background work runs. It must have a clock (`enable_time`).
+    pub runtime: tokio::runtime::Handle,
+    /// -1 if there is no broker.
+    pub broker_id: BrokerId,
+    pub log_dir: Option<PathBuf>,
+    pub cluster_id: Option<String>,
+}
+
+impl MetadataEnv {
+    /// Takes what a broker passes as configuration: `broker.id` (or `node.id`), `log.dir`, `cluster.id`.
+    ///
+    /// # Errors
+    /// [`MetadataError::Config`] if one of the numbers is none.
+    pub fn from_config(config: &Config, runtime: tokio::runtime::Handle) -> Result<Self, MetadataError> {
+        let id = config.integer(&keys::BROKER_ID)?.or(config.integer(&keys::NODE_ID)?);
+        Ok(Self {
+            runtime,
+            broker_id: BrokerId(id.and_then(|id| i32::try_from(id).ok()).unwrap_or(-1)),
+            log_dir: config.text(&keys::LOG_DIR).map(PathBuf::from),
+            cluster_id: config.text(&keys::CLUSTER_ID).map(str::to_owned),
+        })
+    }
+}
+
+/// Checked settings of the manager itself.
+#[derive(Debug)]
+pub(super) struct Options {
+    pub(super) consume_wait: Duration,
+    pub(super) retry_interval: Duration,
+    pub(super) are_newer_records_ignored: bool,
+}
+
+impl Options {
+    pub(super) fn read(config: &Config) -> Result<Self, ConfigError> {
+        Ok(Self {
+            consume_wait: config.millis(&keys::CONSUME_WAIT_MS)?,
+            retry_interval: config.millis(&keys::INITIALIZATION_RETRY_INTERVAL_MS)?,
+            are_newer_records_ignored: config.boolean(&keys::IGNORE_NEWER_RECORDS)?,
+        })
+    }
+}
+
+/// Checks all values. Keys that nobody knows are the host's to warn of: it asks with [`Config::check`] itself.
+pub(super) fn check(config: &Config) -> Result<(), ConfigError> {
+    config.check(Side::Metadata, CLIENT_PREFIXES).map(|_| ())
+}
+
+/// The log that the configuration names, not opened yet.
+pub(super) fn choose_log(config: &Config, env: &MetadataEnv) -> Result<Arc<dyn MetadataLog>, MetadataError> {
+    match config.text(&keys::LOG) {
+        Some("embedded") => Ok(Arc::new(EmbeddedLog::new(embedded_options(config, env)?))),
+        // The table knows no third.
+        _ => Ok(Arc::new(KafkaLog::open(config, env.broker_id)?)),
+    }
+}
+
+fn embedded_options(config: &Config, env: &MetadataEnv) -> Result<EmbeddedOptions, ConfigError> {
+    let log_dir = env.log_dir.clone().or_else(|| config.text(&keys::LOG_DIR).map(PathBuf::from));
+    let folder = match (config.text(&keys::EMBEDDED_PATH), log_dir) {
+        (Some(path), _) => PathBuf::from(path),
+        (None, Some(log_dir)) => log_dir.join("undercroft-metadata"),
+        (None, None) => {
+            let why = "the embedded log needs a folder, and there is no `log.dir` to make one in".to_owned();
+            return Err(ConfigError::Missing { key: keys::EMBEDDED_PATH.name.to_owned(), why });
+        }
+    };
+    Ok(EmbeddedOptions {
+        folder,
+        partitions: i32::try_from(config.unsigned(&keys::EMBEDDED_PARTITIONS)?).unwrap_or(i32::MAX),
+        compact_bytes_min: config.unsigned(&keys::EMBEDDED_COMPACT_BYTES_MIN)?,
+    })
+}

@@ -1,0 +1,227 @@
+//! The thread that reads the log.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crate::metadata::log::{LogError, LogEvent, LogReader};
+use crate::metadata::partition::Outcome;
+
+use super::core::Core;
+use super::directory::MetaPartition;
+use super::intake::Intake;
+use super::quiet::Quiet;
+use super::startup;
+
+const POLL_MAX: Duration = Duration::from_millis(500);
+const PAUSE_MAX: Duration = Duration::from_secs(5);
+const READING: &str = "reading the log of remote segment metadata";
+
+/// A metadata partition as the thread sees it.
+struct Reading {
+    meta: Arc<MetaPartition>,
+    /// The next offset that was not applied yet.
+    position: i64,
+    /// The round that was asked for when the read began that runs now.
+    round: u64,
+    is_assigned: bool,
+}
+
+/// What one poll brought, told to the waiters at once.
+#[derive(Default)]
+struct Progress {
+    marks: HashMap<i32, i64>,
+    exceptions: HashMap<i32, Vec<(i64, Outcome)>>,
+    are_rounds_met: bool,
+}
+
+/// Runs until the manager is closed.
+pub(super) fn run(core: &Arc<Core>) {
+    let mut thread = Thread {
+        core,
+        intake: Intake::new(Arc::clone(core)),
+        readings: HashMap::new(),
+        quiet: Quiet::default(),
+        pause: core.options.retry_interval,
+        reconciled: None,
+    };
+    while !core.is_closed() {
+        if !core.directory.read().partitions().is_some() {
+            core.bell.wait(POLL_MAX);
+            core.bell.take();
+            continue;
+        }
+        let error = match core.log.reader() {
+            Ok(mut reader) => {
+                core.bell.set_waker(Some(reader.waker()));
+                let error = thread.read(&mut *reader);
+                core.bell.set_waker(None);
+                error
+            }
+            Err(error) => Some(error),
+        };
+        if let Some(error) = error.filter(|_| !core.is_closed()) {
+            thread.failed(&error);
+        }
+    }
+}
+
+struct Thread<'a> {
+    core: &'a Arc<Core>,
+    intake: Intake,
+    readings: HashMap<i32, Reading>,
+    quiet: Quiet,
+    pause: Duration,
+    reconciled: Option<Instant>,
+}
+
+impl Thread<'_> {
+    fn failed(&mut self, error: &LogError) {
+        self.core.instruments.reader_restarts.increment();
+        self.quiet.failed(READING, error);
+        *self.core.reading_failure.lock() = Some(error.to_string());
+        let until = Instant::now() + self.pause;
+        self.pause = (self.pause * 2).min(PAUSE_MAX);
+        while !self.core.is_closed() && Instant::now() < until {
+            // A ring during the pause is not lost: the next reader looks at all assignments anyway.
+            self.core.bell.take();
+            self.core.bell.wait(until.saturating_duration_since(Instant::now()));
+        }
+        for reading in self.readings.values_mut() {
+            reading.is_assigned = false;
+        }
+        self.reconciled = None;
+    }
+
+    /// Reads until the manager is closed (nothing) or the reader is of no use any more (why).
+    fn read(&mut self, reader: &mut dyn LogReader) -> Option<LogError> {
+        loop {
+            if self.core.is_closed() {
+                return None;
+            }
+            let is_due = self.reconciled.is_none_or(|at| at.elapsed() >= POLL_MAX);
+            if (self.core.bell.take() || is_due)
+                && let Err(error) = self.reconcile(reader)
+            {
+                return Some(error);
+            }
+            if let Err(error) = self.poll(reader) {
+                return Some(error);
+            }
+        }
+    }
+
+    /// Makes what is read what should be read.
+    fn reconcile(&mut self, reader: &mut dyn LogReader) -> Result<(), LogError> {
+        self.reconciled = Some(Instant::now());
+        let has_unused = self.core.directory.read().has_unused();
+        let unused = if has_unused { self.core.directory.write().take_unused() } else { Vec::new() };
+        for unused in unused {
+            let live = i64::try_from(unused.live_segments()).unwrap_or(0);
+            self.core.instruments.segments_live.add(-live);
+            if self.readings.remove(&unused.index).is_some_and(|reading| reading.is_assigned) {
+                reader.unassign(unused.index)?;
+            }
+        }
+        let wanted: Vec<_> = self.core.directory.read().meta.values().cloned().collect();
+        for meta in wanted {
+            let index = meta.index;
+            let reading = self.readings.entry(index).or_insert_with(|| Reading {
+                meta,
+                position: 0,
+                round: 0,
+                is_assigned: false,
+            });
+            let asked = reading.meta.asked();
+            // One round after the other: assignments that keep coming must not put off the end for ever.
+            let is_round_over = asked > reading.round && reading.meta.met() >= reading.round;
+            if reading.is_assigned && is_round_over {
+                // Only a read that begins now shows what was in the log when the partition was assigned.
+                reader.unassign(index)?;
+                reading.is_assigned = false;
+            }
+            if !reading.is_assigned {
+                reading.round = asked;
+                reader.assign(index, reading.position)?;
+                reading.is_assigned = true;
+            }
+        }
+        Ok(())
+    }
+
+    fn poll(&mut self, reader: &mut dyn LogReader) -> Result<(), LogError> {
+        let mut progress = Progress::default();
+        let Self { core, intake, readings, quiet, pause, .. } = self;
+        let polled = reader.poll(POLL_MAX, &mut |event| match event {
+            LogEvent::Record { partition, offset, key, value, .. } => {
+                let Some(reading) = readings.get_mut(&partition).filter(|reading| offset >= reading.position) else {
+                    return;
+                };
+                let outcome = intake.record(&reading.meta, offset, key, value);
+                reading.position = offset.saturating_add(1);
+                progress.marks.insert(partition, reading.position);
+                if outcome != Outcome::Applied && reading.meta.has_writes() {
+                    progress.exceptions.entry(partition).or_default().push((offset, outcome));
+                }
+            }
+            LogEvent::End { partition, next_offset } => {
+                let Some(reading) = readings.get_mut(&partition) else { return };
+                *pause = core.options.retry_interval;
+                quiet.succeeded(READING);
+                *core.reading_failure.lock() = None;
+                if next_offset < reading.position {
+                    shrunk(core, reading, next_offset);
+                    progress.are_rounds_met = true;
+                    return;
+                }
+                reading.position = next_offset;
+                progress.marks.insert(partition, next_offset);
+                progress.are_rounds_met |= reading.meta.meet(reading.round);
+                if reading.meta.asked() > reading.round {
+                    core.bell.ring();
+                }
+            }
+            LogEvent::Trouble { partition, error } => {
+                core.instruments.log_failures.increment();
+                quiet.failed(READING, &error);
+                let is_fatal = matches!(error, LogError::Mismatch { .. } | LogError::Corrupt { .. });
+                let is_meant = |index: i32| partition.is_none_or(|partition| partition == index);
+                for reading in readings.values().filter(|reading| is_meant(reading.meta.index)) {
+                    reading.meta.set_trouble(error.to_string(), is_fatal);
+                }
+                if is_fatal {
+                    startup::look_again(core, &error.to_string());
+                }
+                progress.are_rounds_met |= is_fatal;
+            }
+        });
+        self.tell(progress);
+        polled
+    }
+
+    fn tell(&self, progress: Progress) {
+        let Progress { marks, exceptions, are_rounds_met } = progress;
+        if !marks.is_empty() {
+            let mut waiters = self.core.waiters.lock();
+            for (partition, mark) in marks {
+                waiters.applied(partition, mark, exceptions.get(&partition).map_or(&[], Vec::as_slice));
+            }
+        }
+        if are_rounds_met {
+            self.core.count_partitions();
+        }
+    }
+}
+
+/// The log ends before what was read of it: it was made anew, and what is known is of another one.
+fn shrunk(core: &Arc<Core>, reading: &Reading, end: i64) {
+    let why = format!(
+        "metadata partition {} ends at offset {end}, but records up to {} were read before; was the log deleted?",
+        reading.meta.index, reading.position
+    );
+    if reading.meta.trouble().as_ref() != Some(&why) {
+        tracing::error!("{why}");
+    }
+    startup::look_again(core, &why);
+    reading.meta.set_trouble(why, true);
+}
