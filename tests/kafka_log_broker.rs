@@ -27,6 +27,11 @@ fn open(more: &[(&str, &str)]) -> KafkaLog {
     config.set("remote.log.metadata.common.client.bootstrap.servers", &servers());
     config.set("remote.log.metadata.topic.num.partitions", "5");
     config.set("remote.log.metadata.topic.replication.factor", "1");
+    // Lines `name=value` of a Java client, for a listener with TLS or logins.
+    let client = std::env::var("UNDERCROFT_TEST_KAFKA_CLIENT").unwrap_or_default();
+    for (name, value) in client.lines().filter_map(|line| line.split_once('=')) {
+        config.set(&format!("remote.log.metadata.common.client.{name}"), value);
+    }
     for (key, value) in more {
         config.set(key, value);
     }
@@ -134,15 +139,17 @@ async fn a_topic_that_was_deleted_and_made_again_is_read_from_its_beginning() {
     reader.assign(3, 0).expect("assigns");
     read_to(&mut *reader, 3, end);
     delete_topic().await;
-    let until = Instant::now() + Duration::from_secs(3);
+    let (until, mut mismatches) = (Instant::now() + Duration::from_secs(20), 0);
     while Instant::now() < until {
         let mut sink = |event: LogEvent<'_>| {
             if let LogEvent::Trouble { partition, error } = event {
                 println!("trouble {partition:?}: {error}");
+                mismatches += i32::from(matches!(error, LogError::Mismatch { .. }));
             }
         };
         reader.poll(Duration::from_millis(100), &mut sink).expect("polls");
     }
+    assert_eq!(mismatches, 1, "told once");
     log.ensure().await.expect("made again");
     let start = Instant::now();
     let offset = log.append(3, None, value()).await.expect("lands");

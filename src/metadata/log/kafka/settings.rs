@@ -134,6 +134,7 @@ const CONSUMER_DEFAULTS: &[(&str, &str)] = &[
     ("fetch.queue.backoff.ms", "5"),
     ("fetch.message.max.bytes", "4194304"),
     ("queued.max.messages.kbytes", "65536"),
+    ("topic.metadata.propagation.max.ms", "5000"),
 ];
 const CONSUMER_FIXED: &[(&str, &str)] = &[
     ("enable.partition.eof", "true"),

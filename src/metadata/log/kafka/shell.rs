@@ -11,8 +11,8 @@ use bytes::Bytes;
 use parking_lot::{Mutex, RwLock};
 use tokio::sync::Semaphore;
 
-use super::native::{Admin, Waker};
-use super::reader::KafkaReader;
+use super::native::Admin;
+use super::reader::{Current, KafkaReader};
 use super::settings::Settings;
 use super::writer::Writer;
 use super::{TOPIC, epoch, faults, topic};
@@ -37,7 +37,7 @@ struct Inner {
     /// Whether the topic was found to be the right one when it was last looked at.
     fits: AtomicBool,
     closed: Arc<AtomicBool>,
-    readers: Mutex<Vec<Weak<Waker>>>,
+    readers: Mutex<Vec<Weak<Current>>>,
 }
 
 impl KafkaLog {
@@ -180,7 +180,7 @@ impl MetadataLog for KafkaLog {
         }
         let reader = KafkaReader::new(Arc::clone(&self.inner.settings), Arc::clone(&self.inner.closed))?;
         readers.retain(|reader| reader.strong_count() > 0);
-        readers.push(Arc::downgrade(&reader.native_waker()));
+        readers.push(Arc::downgrade(&reader.current()));
         Ok(Box::new(reader))
     }
 
