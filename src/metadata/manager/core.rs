@@ -13,7 +13,7 @@ use crate::metadata::log::MetadataLog;
 use crate::metrics::Registry;
 use crate::model::TopicIdPartition;
 
-use super::directory::{Directory, SharedState};
+use super::directory::{Assignment, Bound, Directory, SharedState};
 use super::env::{MetadataEnv, Options};
 use super::instruments::Instruments;
 use super::quiet::Quiet;
@@ -184,14 +184,14 @@ impl Core {
 
     /// State of a partition, if it may be used.
     pub(super) fn ready_state(&self, partition: &TopicIdPartition) -> Result<SharedState, MetadataError> {
-        self.with_ready(partition, |bound| Arc::clone(&bound.state))
+        self.with_ready(partition, |_, bound| Arc::clone(&bound.state))
     }
 
     /// Does something with an assigned and ready partition, while the directory does not change.
     pub(super) fn with_ready<T>(
         &self,
         partition: &TopicIdPartition,
-        use_it: impl FnOnce(&super::directory::Bound) -> T,
+        use_it: impl FnOnce(&Arc<Assignment>, &Bound) -> T,
     ) -> Result<T, MetadataError> {
         let directory = self.directory.read();
         let assignment = directory.assignment(partition).ok_or_else(|| match self.is_closed() {
@@ -206,7 +206,7 @@ impl Core {
             return Err(not_ready(failure.unwrap_or_else(|| "the metadata log is being opened".to_owned())));
         };
         match bound.why_not_ready() {
-            None => Ok(use_it(bound)),
+            None => Ok(use_it(assignment, bound)),
             Some(why) => Err(not_ready(match bound.meta.trouble().or_else(|| self.reading_failure.lock().clone()) {
                 Some(trouble) => format!("{why}: {trouble}"),
                 None => why.to_owned(),

@@ -46,7 +46,7 @@ pub(super) fn run(core: &Arc<Core>) {
         reconciled: None,
     };
     while !core.is_closed() {
-        if !core.directory.read().partitions().is_some() {
+        if core.directory.read().partitions().is_none() {
             core.bell.wait(POLL_MAX);
             core.bell.take();
             continue;
