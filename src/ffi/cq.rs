@@ -58,7 +58,7 @@ unsafe impl Growing for uc_event_t {
 
 noun!(Queue, uc_cq_t, 0xC6);
 
-type Outcome = Result<Option<Bytes>, Failure>;
+pub(super) type Outcome = Result<Option<Bytes>, Failure>;
 
 /// See [`uc_cq_t`].
 #[derive(Default)]
@@ -116,7 +116,7 @@ impl Queue {
         self.changed.notify_one();
     }
 
-    fn next(&self, timeout_ms: u32) -> Result<(u64, Outcome), Failure> {
+    pub(super) fn next(&self, timeout_ms: u32) -> Result<(u64, Outcome), Failure> {
         let deadline = deadline(timeout_ms);
         let mut state = self.state.lock();
         loop {
