@@ -76,3 +76,61 @@ fn the_committed_header_is_what_the_sources_say() {
     let committed = fs::read_to_string(&path).expect("include/undercroft.h is there");
     assert!(committed == generated, "include/undercroft.h is out of date: run `make header`");
 }
+
+/// A folder for what the compilers make; cargo keeps it within `target/`.
+fn scratch(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    fs::create_dir_all(&folder).expect("target/tmp can be written");
+    folder
+}
+
+fn compile(compiler: &str, standard: &str, source: &Path, object: &Path) {
+    let output = Command::new(compiler)
+        .arg(format!("-std={standard}"))
+        .args(["-Wall", "-Wextra", "-Wpedantic", "-Werror", "-c", "-o"])
+        .args([object, source])
+        .arg("-I")
+        .arg(root().join("include"))
+        .output()
+        .unwrap_or_else(|e| panic!("`{compiler}` cannot be started ({e}): install gcc and g++"));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{compiler} -std={standard}: {said}");
+}
+
+/// Whether the compiler knows a standard at all; C23 has two names.
+fn knows(compiler: &str, standard: &str) -> bool {
+    let probe = Command::new(compiler).args(["-fsyntax-only", "-x", "c", "/dev/null"]).arg(format!("-std={standard}"));
+    probe_succeeds(probe)
+}
+
+fn probe_succeeds(probe: &mut Command) -> bool {
+    probe.output().is_ok_and(|output| output.status.success())
+}
+
+#[test]
+fn c_and_cpp_compilers_take_the_header_alone_and_twice_in_two_units() {
+    let folder = scratch("header");
+    let c_standards: Vec<_> = ["c11", "c17", "c2x"].into_iter().filter(|standard| knows("cc", standard)).collect();
+    assert!(c_standards.contains(&"c11") && c_standards.contains(&"c17"), "the C compiler is too old");
+    let cpp_standards = ["c++17", "c++20"];
+    let runs = c_standards.iter().map(|s| ("cc", *s, "c")).chain(cpp_standards.iter().map(|s| ("c++", *s, "cpp")));
+    for (compiler, standard, ending) in runs {
+        let mut objects = Vec::new();
+        for unit in ["one", "two"] {
+            let source = folder.join(format!("{unit}.{ending}"));
+            // The header comes first, so it has to bring what it needs, and again, so its guard has to work.
+            let text = "#include \"undercroft.h\"\n#include \"undercroft.h\"\n";
+            let main = if unit == "one" {
+                "int main(void) { return UC_OK; }\n"
+            } else {
+                "int two(void);\nint two(void) { return UC_ERR_CLOSED; }\n"
+            };
+            fs::write(&source, format!("{text}{main}")).expect("target/tmp can be written");
+            let object = folder.join(format!("{unit}-{standard}.o"));
+            compile(compiler, standard, &source, &object);
+            objects.push(object);
+        }
+        let linked = Command::new(compiler).args(&objects).arg("-o").arg(folder.join("both")).status();
+        assert!(linked.is_ok_and(|status| status.success()), "two units with the header link, {standard}");
+    }
+}

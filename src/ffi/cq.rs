@@ -14,7 +14,7 @@ use super::boundary::{boundary, quietly};
 use super::buf::{self, uc_buf_t};
 use super::code::{uc_code, uc_status_t};
 use super::error::{Failure, uc_error_t};
-use super::gate::{Call, deadline};
+use super::gate::{Call, Visit, deadline};
 use super::handle::{self, noun};
 use super::signal::Signal;
 
@@ -58,7 +58,7 @@ unsafe impl Growing for uc_event_t {
 
 noun!(Queue, uc_cq_t, 0xC6);
 
-type Outcome = Result<Option<Bytes>, Failure>;
+pub(super) type Outcome = Result<Option<Bytes>, Failure>;
 
 /// See [`uc_cq_t`].
 #[derive(Default)]
@@ -86,6 +86,8 @@ pub struct Ticket {
     tag: u64,
     cancel: Arc<Signal>,
     is_done: bool,
+    /// Ends after the event is in the queue, so that a close which waited for it finds all events there.
+    visit: Option<Visit>,
 }
 
 impl Queue {
@@ -99,7 +101,7 @@ impl Queue {
         state.next_id += 1;
         let cancel = Arc::new(Signal::default());
         state.in_flight.insert(id, (tag, Arc::clone(&cancel)));
-        Ok(Ticket { queue: Arc::clone(self), id, tag, cancel, is_done: false })
+        Ok(Ticket { queue: Arc::clone(self), id, tag, cancel, is_done: false, visit: None })
     }
 
     fn put(&self, ticket: &Ticket, outcome: Outcome) {
@@ -114,7 +116,7 @@ impl Queue {
         self.changed.notify_one();
     }
 
-    fn next(&self, timeout_ms: u32) -> Result<(u64, Outcome), Failure> {
+    pub(super) fn next(&self, timeout_ms: u32) -> Result<(u64, Outcome), Failure> {
         let deadline = deadline(timeout_ms);
         let mut state = self.state.lock();
         loop {
@@ -224,10 +226,11 @@ impl Ticket {
     /// Runs `work` on the library's threads until it is done, cancelled or the manager is closed.
     pub fn run<E: Into<Failure> + Send + 'static>(
         mut self,
-        call: &Call<'_>,
+        call: &Call,
         what: &'static str,
         work: impl Future<Output = Result<Option<Bytes>, E>> + Send + 'static,
     ) {
+        self.visit = Some(call.leave_behind());
         let closing = call.closing();
         let cancel = Arc::clone(&self.cancel);
         call.handle().spawn(async move {

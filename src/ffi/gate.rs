@@ -15,7 +15,9 @@ use super::signal::Signal;
 pub const UNBOUNDED: u32 = u32::MAX;
 
 /// See the module.
-pub struct Gate {
+pub struct Gate(Arc<Shared>);
+
+struct Shared {
     /// The manager, for messages.
     name: &'static str,
     closing: Arc<Signal>,
@@ -24,50 +26,50 @@ pub struct Gate {
 }
 
 struct Inside {
-    calls: usize,
-    /// Taken by the close, when the last call has left.
+    visits: usize,
+    /// Taken by the close, when the last visit has ended.
     lease: Option<Arc<Lease>>,
 }
 
-/// One call inside of the manager; the runtime lives at least as long.
-pub struct Call<'a> {
-    gate: &'a Gate,
-    lease: Option<Arc<Lease>>,
+/// Somebody is inside of the manager: a call, or work that a call left behind.
+pub struct Visit(Arc<Shared>);
+
+/// A call inside of the manager; the runtime lives at least as long.
+pub struct Call {
     handle: Handle,
+    // Dropped in this order: the close's own share of the runtime is to be the last one.
+    _lease: Arc<Lease>,
+    visit: Visit,
 }
 
 impl Gate {
     pub fn new(name: &'static str, lease: Arc<Lease>) -> Self {
-        let inside = Mutex::new(Inside { calls: 0, lease: Some(lease) });
-        Self { name, closing: Arc::default(), inside, left: Condvar::new() }
+        let inside = Mutex::new(Inside { visits: 0, lease: Some(lease) });
+        Self(Arc::new(Shared { name, closing: Arc::default(), inside, left: Condvar::new() }))
     }
 
     /// Lets a call in, or says that the manager is closed.
-    pub fn enter(&self) -> Result<Call<'_>, Failure> {
-        let mut inside = self.inside.lock();
+    pub fn enter(&self) -> Result<Call, Failure> {
+        let mut inside = self.0.inside.lock();
         match &inside.lease {
-            Some(lease) if !self.closing.is_fired() => {
+            Some(lease) if !self.0.closing.is_fired() => {
                 let lease = Arc::clone(lease);
-                inside.calls += 1;
-                Ok(Call { gate: self, handle: lease.handle().clone(), lease: Some(lease) })
+                inside.visits += 1;
+                Ok(Call { handle: lease.handle().clone(), _lease: lease, visit: Visit(Arc::clone(&self.0)) })
             }
-            _ => Err(self.closed()),
+            _ => Err(self.0.closed()),
         }
     }
 
-    /// What a call answers that met the close.
-    pub fn closed(&self) -> Failure {
-        Failure::closed(format!("{} is closed", self.name))
-    }
-
     /// Closes it: `shut` is told the runtime and the time left, and answers whether the manager has ended. Then waits
-    /// for the calls inside. A second close does nothing.
+    /// for those inside. A second close does nothing.
     ///
     /// UC_ERR_TIMEOUT if something still goes on; it then ends in the background, and the last one turns off the light.
     pub fn close(&self, timeout_ms: u32, shut: impl FnOnce(&Handle, Option<Duration>) -> bool) -> Result<(), Failure> {
+        let shared = &*self.0;
         let lease = {
-            let inside = self.inside.lock();
-            if !self.closing.fire() {
+            let inside = shared.inside.lock();
+            if !shared.closing.fire() {
                 return Ok(());
             }
             inside.lease.clone()
@@ -75,36 +77,58 @@ impl Gate {
         let Some(lease) = lease else { return Ok(()) };
         let deadline = deadline(timeout_ms);
         let has_ended = shut(lease.handle(), left(deadline));
-        let mut inside = self.inside.lock();
-        while inside.calls > 0 {
-            let timed_out = match deadline {
-                Some(deadline) => self.left.wait_until(&mut inside, deadline).timed_out(),
-                None => {
-                    self.left.wait(&mut inside);
-                    false
-                }
-            };
-            if timed_out {
-                break;
-            }
-        }
-        let is_empty = inside.calls == 0;
-        let ours = inside.lease.take();
-        drop(inside);
+        let is_empty = shared.wait_until_empty(deadline);
+        let ours = shared.inside.lock().lease.take();
         drop(ours);
         drop(lease);
-        if has_ended && is_empty { Ok(()) } else { Err(Failure::timeout(&format!("close {}", self.name), timeout_ms)) }
+        if has_ended && is_empty {
+            Ok(())
+        } else {
+            Err(Failure::timeout(&format!("close {}", shared.name), timeout_ms))
+        }
     }
 }
 
-impl Call<'_> {
+impl Shared {
+    /// What a call answers that met the close.
+    fn closed(&self) -> Failure {
+        Failure::closed(format!("{} is closed", self.name))
+    }
+
+    fn wait_until_empty(&self, deadline: Option<Instant>) -> bool {
+        let mut inside = self.inside.lock();
+        while inside.visits > 0 {
+            match deadline {
+                Some(deadline) if self.left.wait_until(&mut inside, deadline).timed_out() => break,
+                Some(_) => {}
+                None => self.left.wait(&mut inside),
+            }
+        }
+        inside.visits == 0
+    }
+}
+
+impl Drop for Visit {
+    fn drop(&mut self) {
+        self.0.inside.lock().visits -= 1;
+        self.0.left.notify_all();
+    }
+}
+
+impl Call {
     pub fn handle(&self) -> &Handle {
         &self.handle
     }
 
     /// Fires when the manager is closed.
     pub fn closing(&self) -> Arc<Signal> {
-        Arc::clone(&self.gate.closing)
+        Arc::clone(&self.visit.0.closing)
+    }
+
+    /// For work that goes on when the call has returned; the close waits for it, too.
+    pub fn leave_behind(&self) -> Visit {
+        self.visit.0.inside.lock().visits += 1;
+        Visit(Arc::clone(&self.visit.0))
     }
 
     /// Runs `future` on this thread until it is done, the manager is closed, or `timeout_ms` is over; dropped then, which
@@ -119,19 +143,10 @@ impl Call<'_> {
             tokio::select! {
                 biased;
                 outcome = future => outcome.map_err(Into::into),
-                () = self.gate.closing.wait() => Err(self.gate.closed()),
+                () = self.visit.0.closing.wait() => Err(self.visit.0.closed()),
                 () = timer(timeout_ms) => Err(Failure::timeout(what, timeout_ms)),
             }
         })
-    }
-}
-
-impl Drop for Call<'_> {
-    fn drop(&mut self) {
-        // Before the close is told, so that the close's own share is the last one.
-        drop(self.lease.take());
-        self.gate.inside.lock().calls -= 1;
-        self.gate.left.notify_all();
     }
 }
 

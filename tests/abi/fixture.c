@@ -64,9 +64,14 @@ const char *fixture_folder(void) {
   return folder;
 }
 
+static int is_an_object(const char *path, int type) {
+  /* What the store is tried with when it is opened is no object of a segment. */
+  return type == FTW_F && strstr(path, ".undercroft-check") == NULL;
+}
+
 static int count_one(const char *path, const struct stat *s, int type, struct FTW *at) {
-  (void)path, (void)s, (void)at;
-  count += type == FTW_F;
+  (void)s, (void)at;
+  count += is_an_object(path, type);
   return 0;
 }
 
@@ -78,7 +83,7 @@ int fixture_count_files(const char *folder) {
 
 static int print_one(const char *path, const struct stat *s, int type, struct FTW *at) {
   (void)s, (void)at;
-  if (type == FTW_F) { fprintf(stderr, "  there is %s\n", path); }
+  if (is_an_object(path, type)) { fprintf(stderr, "  there is %s\n", path); }
   return 0;
 }
 

@@ -12,7 +12,7 @@ void fixture_close(void);
 
 /* A new, empty folder within it; the text is there until the end. */
 const char *fixture_folder(void);
-/* Regular files under a folder, at any depth. */
+/* Objects of segments, whole or half, under a folder at any depth. */
 int fixture_count_files(const char *folder);
 /* Prints them; 1 if there are `expected`. */
 int fixture_has_files(const char *folder, int expected);
