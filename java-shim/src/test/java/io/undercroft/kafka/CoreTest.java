@@ -77,9 +77,11 @@ class CoreTest {
             "undercroft.metadata.log", "embedded", "undercroft.metadata.embedded.path", folder.resolve("log").toString()));
     }
 
+    /** Without the one that the manager tries the store with in the background. */
     private List<Path> objects() throws IOException {
         try (Stream<Path> all = Files.walk(store)) {
-            return all.filter(Files::isRegularFile).collect(Collectors.toList());
+            return all.filter(path -> !path.getFileName().toString().startsWith(".undercroft-check")).filter(Files::isRegularFile)
+                .collect(Collectors.toList());
         }
     }
 
@@ -105,7 +107,7 @@ class CoreTest {
 
     @Test
     void aSegmentLivesItsWholeLife() throws Exception {
-        openStorage(Map.of("fetch.chunk.cache.size", "0", "fetch.indexes.cache.size", "0"));
+        openStorage(Map.of());
         openMetadata();
         TopicIdPartition partition = Segments.partition("orders");
         assertThrows(RemoteResourceNotFoundException.class, () -> metadata.listRemoteLogSegments(partition));
@@ -140,7 +142,6 @@ class CoreTest {
         metadata.updateRemoteLogSegmentMetadata(Segments.update(found, RemoteLogSegmentState.DELETE_SEGMENT_FINISHED, custom)).get();
         assertEquals(List.of(), objects());
         assertFalse(metadata.listRemoteLogSegments(partition).hasNext());
-        assertThrows(RemoteResourceNotFoundException.class, () -> storage.fetchLogSegment(found, 0));
         metadata.onStopPartitions(Set.of(partition));
     }
 
@@ -172,19 +173,27 @@ class CoreTest {
     }
 
     @Test
-    void whatIsGoneIsNotFoundAndWhatWasNeverCopiedCanBeDeleted() throws Exception {
-        openStorage(Map.of("fetch.chunk.cache.size", "0", "fetch.indexes.cache.size", "0"));
+    void whatWasNeverCopiedCanBeDeleted() throws Exception {
+        openStorage(Map.of());
         storage.deleteLogSegmentData(Segments.of("t"));
+    }
+
+    /** The reader is another manager, which has nothing of the segment in its caches. */
+    @Test
+    void whatIsGoneIsNotFound() throws Exception {
+        openStorage(Map.of());
         RemoteLogSegmentMetadata segment = copied(Segments.of(Segments.partition("t"), 0, 1000), Segments.files(folder, 1000, false));
         Files.delete(objects().get(0));
-        assertThrows(RemoteResourceNotFoundException.class, () -> storage.fetchLogSegment(segment, 0));
-        assertThrows(RemoteResourceNotFoundException.class, () -> storage.fetchIndex(segment, IndexType.OFFSET));
-        storage.deleteLogSegmentData(segment);
+        try (UndercroftRemoteStorageManager other = new UndercroftRemoteStorageManager()) {
+            other.configure(Map.of("storage.backend.class", "filesystem", "storage.root", store.toString()));
+            assertThrows(RemoteResourceNotFoundException.class, () -> other.fetchLogSegment(segment, 0));
+            assertThrows(RemoteResourceNotFoundException.class, () -> other.fetchIndex(segment, IndexType.OFFSET));
+        }
     }
 
     @Test
     void damageIsAnErrorAndNeverWrongDataOrAnEarlyEnd() throws Exception {
-        openStorage(Map.of("fetch.chunk.cache.size", "0"));
+        openStorage(Map.of());
         RemoteLogSegmentMetadata segment = copied(Segments.of(Segments.partition("t"), 0, SIZE), Segments.files(folder, SIZE, false));
         Path object = objects().get(0);
         byte[] whole = Files.readAllBytes(object);
@@ -194,8 +203,11 @@ class CoreTest {
         for (byte[] damaged : List.of(flipped, cut)) {
             Files.write(object, damaged);
             Exception thrown = assertThrows(Exception.class, () -> {
-                try (InputStream stream = storage.fetchLogSegment(segment, 0)) {
-                    stream.readAllBytes();
+                try (UndercroftRemoteStorageManager other = new UndercroftRemoteStorageManager()) {
+                    other.configure(Map.of("storage.backend.class", "filesystem", "storage.root", store.toString()));
+                    try (InputStream stream = other.fetchLogSegment(segment, 0)) {
+                        stream.readAllBytes();
+                    }
                 }
             });
             assertTrue(thrown instanceof RemoteStorageException || thrown instanceof IOException, thrown.toString());
