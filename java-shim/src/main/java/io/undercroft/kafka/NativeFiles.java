@@ -2,6 +2,8 @@ package io.undercroft.kafka;
 
 import java.io.IOException;
 import java.io.InputStream;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.nio.file.DirectoryNotEmptyException;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
@@ -17,7 +19,14 @@ import org.apache.kafka.common.KafkaException;
 /** Library files on disk: in folders that only we can write to, and only with the content that they should have. */
 final class NativeFiles {
     private static final int GROUP_OR_OTHERS_WRITE = 0022;
-    private static final int ELF_HEAD = 20;
+    /** Size of an ELF header, and where its fields are (System V ABI, chapter 4). */
+    private static final int ELF_HEAD = 64;
+    private static final int ELF_CLASS = 4;
+    private static final int ELF_MACHINE = 18;
+    private static final int ELF_SECTIONS = 40;
+    private static final int ELF_SECTION_SIZE = 58;
+    private static final int ELF_SECTION_COUNT = 60;
+    private static final int ELF_MAGIC = 0x464c457f;
     private static final int ELF_64_BIT = 2;
     private static final int ELF_X86_64 = 62;
 
@@ -66,20 +75,36 @@ final class NativeFiles {
         }
     }
 
-    /** Fails if {@code library} is no shared library of this platform. */
+    /** Fails if {@code library} is no whole shared library of this platform: the linker would crash on half of one. */
     static void checkPlatform(Path library, String platform) throws IOException {
-        byte[] head;
-        try (InputStream from = Files.newInputStream(library)) {
-            head = from.readNBytes(ELF_HEAD);
-        }
-        if (head.length < ELF_HEAD || head[0] != 0x7f || head[1] != 'E' || head[2] != 'L' || head[3] != 'F') {
+        ByteBuffer head = head(library);
+        if (head.limit() < ELF_MACHINE || head.getInt(0) != ELF_MAGIC) {
             throw new KafkaException(library + " is no shared library of Linux (no ELF header). Put the file of "
                 + platform + " there.");
         }
-        int machine = (head[18] & 0xff) | (head[19] & 0xff) << 8;
-        if (head[4] != ELF_64_BIT || machine != ELF_X86_64) {
-            throw new KafkaException(library + " is for another platform (ELF machine " + machine + ", "
-                + (head[4] == ELF_64_BIT ? 64 : 32) + " bit); this JVM needs the file of " + platform + ".");
+        if (head.limit() >= ELF_MACHINE + Short.BYTES) {
+            int machine = Short.toUnsignedInt(head.getShort(ELF_MACHINE));
+            int bits = head.get(ELF_CLASS) == ELF_64_BIT ? 64 : 32;
+            if (bits != 64 || machine != ELF_X86_64) {
+                throw new KafkaException(library + " is for another platform (ELF machine " + machine + ", " + bits
+                    + " bit); this JVM needs the file of " + platform + ".");
+            }
+        }
+        long length = Files.size(library);
+        if (head.limit() < ELF_HEAD || length < endOfSections(head)) {
+            throw new KafkaException(library + " is cut off: it has " + length + " bytes only. Copy it again.");
+        }
+    }
+
+    /** The table of sections is the last thing in a library that a linker wrote. */
+    private static long endOfSections(ByteBuffer head) {
+        return head.getLong(ELF_SECTIONS) + (long) Short.toUnsignedInt(head.getShort(ELF_SECTION_SIZE))
+            * Short.toUnsignedInt(head.getShort(ELF_SECTION_COUNT));
+    }
+
+    private static ByteBuffer head(Path library) throws IOException {
+        try (InputStream from = Files.newInputStream(library)) {
+            return ByteBuffer.wrap(from.readNBytes(ELF_HEAD)).order(ByteOrder.LITTLE_ENDIAN);
         }
     }
 

@@ -27,13 +27,15 @@ final class Session {
     static Session open(Side side, Map<String, ?> configs) throws NativeException {
         NativeLibrary.load();
         Map<String, String> texts = ConfigTranslation.texts(configs);
+        String brokerId = texts.getOrDefault("broker.id", "none");
+        texts.keySet().removeAll(side.unusedBrokerKeys);
         Pump pump = Pump.acquire();
         boolean opened = false;
         try {
             long handle = openNative(side, texts);
             MetricsBean metrics = null;
             try {
-                metrics = MetricsBean.register(side.title, texts.getOrDefault("broker.id", "none"), side.metrics(handle));
+                metrics = MetricsBean.register(side.title, brokerId, side.metrics(handle));
                 opened = true;
             } finally {
                 if (!opened) {
@@ -52,7 +54,10 @@ final class Session {
     private static long openNative(Side side, Map<String, String> texts) throws NativeException {
         long config = ConfigTranslation.toNative(texts);
         try {
-            warn(NativeConfig.check(config, side.number));
+            byte[] warnings = NativeConfig.check(config, side.number);
+            if (side.leavesWarningsToUs) {
+                warn(warnings);
+            }
             return side.open(config);
         } finally {
             NativeConfig.free(config);
