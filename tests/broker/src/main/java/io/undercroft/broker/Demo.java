@@ -46,7 +46,7 @@ public final class Demo {
 
     private int run() throws Exception {
         Progress.step("Apache Kafka %s, stock; %s; store: %s", options.kafka(),
-                options.standIn() ? "Kafka's own test plugin as a stand-in" : "Undercroft as " + options.plugin(), options.store());
+                options.standIn() ? "Kafka's own test plugin as a stand-in" : "Undercroft " + options.plugin().text(), options.store());
         KafkaLibs libs = KafkaLibs.of(options.kafka(), options.standIn());
         Managers managers = options.standIn() ? Managers.kafkasOwn() : Managers.undercroft(options.plugin());
         Path folder = Place.freshFolder("demo");

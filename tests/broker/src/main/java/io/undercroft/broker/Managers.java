@@ -18,9 +18,20 @@ public record Managers(Path jar, Map<String, String> properties, boolean standIn
     /** The two ways to put a plugin into a broker. */
     public enum Deployment {
         /** The jar beside Kafka's jars: both managers in the broker's class loader. */
-        BROKER_PATH,
+        BROKER_PATH("on the broker's class path"),
         /** {@code …class.path}: each manager in a child-first class loader of its own. */
-        OWN_PATH;
+        OWN_PATH("in class loaders of its own (class.path)");
+
+        private final String text;
+
+        Deployment(String text) {
+            this.text = text;
+        }
+
+        /** For people. */
+        public String text() {
+            return text;
+        }
 
         /** As written on a command line: {@code classpath} or {@code class.path}. */
         public static Deployment parse(String text) {
