@@ -12,6 +12,7 @@ import java.io.InputStream;
 import java.io.InterruptedIOException;
 import java.lang.management.ManagementFactory;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Map;
@@ -333,6 +334,13 @@ class ScriptedStorageTest {
         assertTrue(assertThrows(ConfigException.class, () -> refused.configure(Map.of("bad.key", "x"))).getMessage().contains("bad.key"));
         refused.close();
         assertEquals(before, metric("open-handles"));
+    }
+
+    @Test
+    void recordsOfTheCoresLogReachTheLoggerOfTheirRoom() throws Exception {
+        Path log = Path.of(System.getProperty("org.slf4j.simpleLogger.logFile"));
+        manager.close();
+        assertTrue(Files.readString(log).contains("WARN io.undercroft.storage - scripted core is open"));
     }
 
     @Test
