@@ -227,6 +227,24 @@ class ScriptedStorageTest {
         assertEquals(0, metric("open-readers"));
     }
 
+    /** Throwing would leave the object of a copy that is complete; the flag ends the caller soon enough. */
+    @Test
+    void aCopyThatWasDoneWhenItWasInterruptedCountsAsDone() throws Exception {
+        LogSegmentData files = files();
+        CompletableFuture<Boolean> done = new CompletableFuture<>();
+        Thread copier = new Thread(() -> {
+            try {
+                done.complete(manager.copyLogSegmentData(Segments.of("stubborn"), files).isPresent() && Thread.currentThread().isInterrupted());
+            } catch (RemoteStorageException e) {
+                done.completeExceptionally(e);
+            }
+        });
+        copier.start();
+        Thread.sleep(200);
+        copier.interrupt();
+        assertTrue(done.get(5, TimeUnit.SECONDS));
+    }
+
     @Test
     void anInterruptEndsAReadAndTheStreamIsNotAtItsEnd() throws Exception {
         try (InputStream stream = manager.fetchLogSegment(Segments.of("stall"), 0)) {
