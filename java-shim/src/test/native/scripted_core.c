@@ -6,6 +6,7 @@
  *   stall                 a reader gives 100,000 bytes, then behaves as `slow`
  *   slow                  nothing happens until it is cancelled or closed
  *   fast                  a reader gives bytes without writing any: what is left is the cost of the shim
+ *   stubborn              nothing happens until it is cancelled, and then it turns out to be done
  *   dangling              segments that are looked up are in state 4
  *   none                  fetch_index and copy give no bytes
  *   anything else         it works: byte i of a segment is (i * 31) & 0xff
@@ -33,7 +34,7 @@ struct uc_buf_t { size_t len; uint8_t bytes[]; };
 struct uc_config_t { bool bad; };
 struct uc_log_t { int level; };
 struct uc_metrics_t { int unused; };
-typedef struct event { struct event *next; uint64_t tag; uc_error_t *error; uc_buf_t *result; bool ready; void *owner; } event_t;
+typedef struct event { struct event *next; uint64_t tag; uc_error_t *error; uc_buf_t *result; bool ready, stubborn; void *owner; } event_t;
 struct uc_cq_t { event_t *first; };
 struct uc_storage_t { bool closed; };
 struct uc_reader_t { char script[64]; uint64_t at, end; bool cancelled; };
@@ -164,7 +165,7 @@ static void end(const uc_cq_t *cq, const void *owner, uint64_t tag, uc_status_t 
     pthread_mutex_lock(&lock);
     for (event_t *event = cq->first; event != NULL; event = event->next) {
         if (!event->ready && (owner == NULL ? event->tag == tag : event->owner == owner)) {
-            fail(&event->error, code, false, "ended");
+            if (!event->stubborn) fail(&event->error, code, false, "ended");
             event->ready = true;
         }
     }
@@ -187,11 +188,12 @@ static uc_status_t submit(void *owner, bool closed, const char *topic, size_t to
     event_t *event = calloc(1, sizeof *event);
     event->tag = tag;
     event->owner = owner;
-    event->ready = !is(topic, topic_len, "slow");
+    event->stubborn = is(topic, topic_len, "stubborn");
+    event->ready = !event->stubborn && !is(topic, topic_len, "slow");
     if (says(topic, topic_len, "fail", &code, &retriable)) {
         fail(&event->error, code, retriable != 0, "fail");
         uc_buf_free(result);
-    } else if (event->ready) {
+    } else if (event->ready || event->stubborn) {
         event->result = result;
     } else {
         uc_buf_free(result);

@@ -18,6 +18,7 @@ import java.util.concurrent.TimeUnit;
 import org.apache.kafka.common.TopicIdPartition;
 import org.apache.kafka.common.errors.ReplicaNotAvailableException;
 import org.apache.kafka.server.log.remote.storage.RemoteLogSegmentMetadata;
+import org.apache.kafka.server.log.remote.storage.RemoteLogSegmentMetadata.CustomMetadata;
 import org.apache.kafka.server.log.remote.storage.RemoteLogSegmentState;
 import org.apache.kafka.server.log.remote.storage.RemotePartitionDeleteMetadata;
 import org.apache.kafka.server.log.remote.storage.RemotePartitionDeleteState;
@@ -90,6 +91,21 @@ class ScriptedMetadataTest {
         assertFalse(manager.highestOffsetForEpoch(segment.topicIdPartition(), 0).isPresent());
         assertEquals(Optional.of(99L), manager.highestOffsetForEpoch(segment.topicIdPartition(), 1));
         assertEquals(1234, manager.remoteLogSize(segment.topicIdPartition(), 0));
+    }
+
+    /** 4.0 and later say whether a segment has aborted transactions; 3.9 has no word for it. */
+    @Test
+    void theTransactionFlagPassesWhereTheBrokerHasIt() throws Exception {
+        RemoteLogSegmentMetadata plain = Segments.of("t");
+        for (boolean isEmpty : new boolean[] {true, false}) {
+            RemoteLogSegmentMetadata segment = KafkaApi.segment(plain.remoteLogSegmentId(), 0, 1, 2, 3, 4, 5,
+                Optional.of(new CustomMetadata(new byte[] {9})), plain.state(), Map.of(1, 0L, 2, 1L), isEmpty);
+            manager.addRemoteLogSegmentMetadata(segment).get();
+            RemoteLogSegmentMetadata found = manager.listRemoteLogSegments(plain.topicIdPartition()).next();
+            assertEquals(isEmpty && Boolean.getBoolean("undercroft.test.newest"), KafkaApi.isTxnIndexEmpty(found));
+            assertEquals(segment.customMetadata(), found.customMetadata());
+            assertEquals(segment.segmentLeaderEpochs(), found.segmentLeaderEpochs());
+        }
     }
 
     private int count(TopicIdPartition partition) throws RemoteStorageException {

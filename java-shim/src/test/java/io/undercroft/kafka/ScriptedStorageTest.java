@@ -12,6 +12,7 @@ import java.io.InputStream;
 import java.io.InterruptedIOException;
 import java.lang.management.ManagementFactory;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Map;
@@ -226,6 +227,24 @@ class ScriptedStorageTest {
         assertEquals(0, metric("open-readers"));
     }
 
+    /** Throwing would leave the object of a copy that is complete; the flag ends the caller soon enough. */
+    @Test
+    void aCopyThatWasDoneWhenItWasInterruptedCountsAsDone() throws Exception {
+        LogSegmentData files = files();
+        CompletableFuture<Boolean> done = new CompletableFuture<>();
+        Thread copier = new Thread(() -> {
+            try {
+                done.complete(manager.copyLogSegmentData(Segments.of("stubborn"), files).isPresent() && Thread.currentThread().isInterrupted());
+            } catch (RemoteStorageException e) {
+                done.completeExceptionally(e);
+            }
+        });
+        copier.start();
+        Thread.sleep(200);
+        copier.interrupt();
+        assertTrue(done.get(5, TimeUnit.SECONDS));
+    }
+
     @Test
     void anInterruptEndsAReadAndTheStreamIsNotAtItsEnd() throws Exception {
         try (InputStream stream = manager.fetchLogSegment(Segments.of("stall"), 0)) {
@@ -333,6 +352,13 @@ class ScriptedStorageTest {
         assertTrue(assertThrows(ConfigException.class, () -> refused.configure(Map.of("bad.key", "x"))).getMessage().contains("bad.key"));
         refused.close();
         assertEquals(before, metric("open-handles"));
+    }
+
+    @Test
+    void recordsOfTheCoresLogReachTheLoggerOfTheirRoom() throws Exception {
+        Path log = Path.of(System.getProperty("org.slf4j.simpleLogger.logFile"));
+        manager.close();
+        assertTrue(Files.readString(log).contains("WARN io.undercroft.storage - scripted core is open"));
     }
 
     @Test
