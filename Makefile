@@ -132,8 +132,11 @@ test: preflight-test ## Run all fast tests: Rust, C, Java, one short broker run
 
 test-rust: preflight ## Run the Rust tests
 	@$(MAKE) --no-print-directory suite-rust
-test-abi: core ## Run the C tests of the ABI
-	@$(MAKE) --no-print-directory suite-abi
+test-abi: core ## Run the C tests of the ABI: plain, under ASAN and UBSAN, under valgrind, and the example
+	@for mode in plain asan valgrind example; do \
+	    echo "==> tests/abi: $$mode"; \
+	    tests/abi/run.sh $$([ $$mode = plain ] || echo $$mode) $(DIST); \
+	done
 test-java: build ## Run the shim's Java tests
 	@$(MAKE) --no-print-directory suite-java
 test-broker: build weed $(BROKER_CLASSES) ## Run all tests on real brokers: faults, class.path, second JDK, S3 (minutes)
@@ -146,7 +149,8 @@ test-stores: build weed $(BROKER_CLASSES) ## Run the demo's way against each sto
 suite-rust:
 	@$(CARGO) test --locked --profile $(PROFILE) --no-fail-fast
 suite-abi:
-	@UNDERCROFT_DIST=$(CURDIR)/$(DIST) tests/abi/run.sh
+	@tests/abi/run.sh $(DIST)
+	@tests/abi/run.sh example $(DIST)
 suite-java:
 	@$(MAVEN) -f java-shim/pom.xml test -Dnative.dir=$(CURDIR)/$(DIST)
 suite-broker:

@@ -20,7 +20,8 @@ class ReadFaultsIT {
         void to(Path object) throws Exception;
     }
 
-    private static void damaged(String test, Damage damage, boolean namesBlock) throws Exception {
+    /** @param said what the broker's log says beside the object's name */
+    private static void damaged(String test, Damage damage, String said) throws Exception {
         try (Rig rig = Rig.overFolder(test, new Rig.Wish())) {
             rig.broker.start();
             Set<String> before = rig.store.objects().keySet();
@@ -35,11 +36,7 @@ class ReadFaultsIT {
 
                 rig.mustNotReadAll(topic, LOOK);
                 String file = object.getFileName().toString();
-                if (namesBlock) {
-                    rig.awaitLogLine(file, "block ");
-                } else {
-                    rig.awaitLogLine(file);
-                }
+                rig.awaitLogLine(file, said);
 
                 Files.write(object, whole);
                 rig.mustRead(topic, Rig.SOON);
@@ -52,31 +49,31 @@ class ReadFaultsIT {
     }
 
     @Test
-    void a_flipped_byte_is_an_error_that_names_object_and_block() throws Exception {
+    void a_flipped_byte_is_an_error_that_names_object_and_chunk() throws Exception {
         damaged("flipped", object -> {
             byte[] bytes = Files.readAllBytes(object);
             bytes[bytes.length / 3] ^= 0x20;
             Files.write(object, bytes);
-        }, true);
+        }, "chunk ");
     }
 
     @Test
-    void a_truncated_object_is_an_error_that_names_object_and_block() throws Exception {
+    void a_truncated_object_is_an_error_that_names_it_and_says_so() throws Exception {
         damaged("truncated", object -> {
             try (FileChannel file = FileChannel.open(object, StandardOpenOption.WRITE)) {
                 file.truncate(Files.size(object) / 2);
             }
-        }, true);
+        }, "truncated");
     }
 
     @Test
     void an_empty_object_is_an_error_that_names_it() throws Exception {
-        damaged("emptied", object -> Files.write(object, new byte[0]), false);
+        damaged("emptied", object -> Files.write(object, new byte[0]), "corrupt");
     }
 
     @Test
     void a_missing_object_is_an_error_that_names_it() throws Exception {
-        damaged("missing", Files::delete, false);
+        damaged("missing", Files::delete, "not there");
     }
 
     @Test
