@@ -27,6 +27,11 @@ fn open(more: &[(&str, &str)]) -> KafkaLog {
     config.set("remote.log.metadata.common.client.bootstrap.servers", &servers());
     config.set("remote.log.metadata.topic.num.partitions", "5");
     config.set("remote.log.metadata.topic.replication.factor", "1");
+    // Lines `name=value` of a Java client, for a listener with TLS or logins.
+    let client = std::env::var("UNDERCROFT_TEST_KAFKA_CLIENT").unwrap_or_default();
+    for (name, value) in client.lines().filter_map(|line| line.split_once('=')) {
+        config.set(&format!("remote.log.metadata.common.client.{name}"), value);
+    }
     for (key, value) in more {
         config.set(key, value);
     }

@@ -91,7 +91,7 @@ impl KafkaReader {
     fn hand_out_errors(&mut self, sink: &mut dyn FnMut(LogEvent<'_>)) {
         self.consumer.handle().poll(Duration::ZERO);
         for (code, why) in self.consumer.handle().take_errors() {
-            let refusal = faults::is_refusal(code);
+            let refusal = faults::is_refusal(code, &why);
             let down = code.is(RespErr::RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN);
             if (refusal && !self.told.refused) || (down && !self.told.refused && self.told.went_down()) {
                 self.told.refused |= refusal;
