@@ -179,6 +179,12 @@ fn unusable(error: &opendal::Error) -> StorageError {
     })
 }
 
+/// One buffer of many, nothing copied. Without the empty ones, of which OpenDAL's file writer never gets past the first.
+fn joined(mut body: Vec<Bytes>) -> Buffer {
+    body.retain(|bytes| !bytes.is_empty());
+    Buffer::from(body)
+}
+
 /// The folder of a file may be removed, as an empty one, between the two steps of writing it.
 fn again_if_the_folder_went(error: opendal::Error, folder: Option<&Folder>) -> opendal::Error {
     match error.kind() {
@@ -195,7 +201,7 @@ impl ObjectStore for DriverStore {
 
     async fn put(&self, key: &ObjectKey, body: Vec<Bytes>) -> Result<(), StorageError> {
         let operator = self.operator("put", key.as_str())?;
-        let body = Buffer::from(body);
+        let body = joined(body);
         let mut call = self.caller.call("put", key.as_str());
         loop {
             let written = async {
@@ -324,7 +330,7 @@ struct DriverUpload {
 #[async_trait]
 impl Upload for DriverUpload {
     async fn part(&mut self, body: Vec<Bytes>) -> Result<(), StorageError> {
-        let body = Buffer::from(body);
+        let body = joined(body);
         let mut call = self.caller.call("upload part of", self.key.as_str());
         while call.attempt(self.writer.write(body.clone())).await?.is_none() {}
         self.bytes_written.add(body.len() as u64);

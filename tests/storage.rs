@@ -1,0 +1,260 @@
+//! The storage side over a folder: what is copied is read, what is wrong is said, and nothing is left behind.
+
+mod support;
+
+use std::time::Duration;
+
+use support::{Sample, assert_indexes, files_below, folder_manager, metric, read};
+use undercroft::storage::StorageError;
+
+const MIB: usize = 1 << 20;
+const SMALL_PARTS: &[(&str, &str)] = &[("storage.s3.multipart.upload.part.size", "5242880")];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_copied_is_read_back_and_deleted_without_a_trace() {
+    let root = tempfile::tempdir().expect("a folder");
+    let manager = folder_manager(root.path(), SMALL_PARTS);
+    for size in [0, 1, 65_535, 65_536, 65_537, 3 * MIB, 13 * MIB + 7] {
+        let mut sample = Sample::new(size);
+        sample.copy(&manager).await.expect("copied");
+        assert_eq!(read(&manager, &sample.segment, 0, None).await.expect("read"), sample.data, "{size}");
+        for (start, end) in [(0, 0), (17, 16_000), (65_530, 65_540), (size as u64 / 2, u64::MAX - 1)] {
+            if start < size as u64 {
+                let expected = &sample.data[start as usize..(end.min(size as u64 - 1) + 1) as usize];
+                assert_eq!(read(&manager, &sample.segment, start, Some(end)).await.expect("read"), expected);
+            }
+        }
+        assert_eq!(read(&manager, &sample.segment, size as u64, None).await.expect("at the end"), Vec::<u8>::new());
+        assert!(matches!(
+            manager.fetch(&sample.segment, size as u64 + 1, None),
+            Err(StorageError::InvalidArgument { .. })
+        ));
+        assert_indexes(&manager, &sample.segment).await;
+        let objects = files_below(root.path());
+        assert_eq!(objects.len(), 1, "{objects:?}");
+        manager.delete(std::slice::from_ref(&sample.segment)).await.expect("deleted");
+        manager.delete(std::slice::from_ref(&sample.segment)).await.expect("deleted again");
+        assert_eq!(files_below(root.path()), Vec::<std::path::PathBuf>::new());
+    }
+    assert_eq!(metric(&manager, "copy-total"), 7.0);
+    manager.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_changed_prefix_loses_no_segment() {
+    let root = tempfile::tempdir().expect("a folder");
+    let mut sample = Sample::of_topic(&"t".repeat(230), 100_000);
+    let before = folder_manager(root.path(), &[("key.prefix", "before/")]);
+    sample.copy(&before).await.expect("copied");
+    assert!(sample.segment.custom_metadata.as_ref().expect("some").len() <= 128);
+    let after = folder_manager(root.path(), &[("key.prefix", "after/")]);
+    assert_eq!(read(&after, &sample.segment, 0, None).await.expect("read"), sample.data);
+    after.delete(std::slice::from_ref(&sample.segment)).await.expect("deleted");
+    // Their checks at the start write, too.
+    before.close().await;
+    after.close().await;
+    assert!(files_below(root.path()).is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_kind_of_damage_is_named_and_no_wrong_byte_comes_out() {
+    let root = tempfile::tempdir().expect("a folder");
+    let mut sample = Sample::new(200_000);
+    sample.copy(&folder_manager(root.path(), &[])).await.expect("copied");
+    let object = files_below(root.path()).remove(0);
+    let intact = std::fs::read(&object).expect("readable");
+    let name = object.file_name().expect("a name").to_str().expect("UTF-8").to_owned();
+    for at in (0..intact.len()).step_by(977).chain([intact.len() - 1]) {
+        let mut broken = intact.clone();
+        broken[at] ^= 0x10;
+        std::fs::write(&object, &broken).expect("written");
+        let manager = folder_manager(root.path(), &[]);
+        let data = read(&manager, &sample.segment, 0, None).await;
+        let index = manager.fetch_index(&sample.segment, undercroft::model::IndexType::Offset).await;
+        if at < 200_016 {
+            let error = data.expect_err("damage in the data").to_string();
+            assert!(error.contains(&name) && error.contains(&format!("chunk {}", at / 65_540)), "{error}");
+        } else {
+            assert_eq!(data.expect("damage elsewhere"), sample.data);
+            let footer_or_index = index.err().map(|error| error.to_string());
+            assert!(
+                footer_or_index
+                    .is_none_or(|error| error.contains(&name) && error.contains("corrupt") || error.contains("newer"))
+            );
+        }
+    }
+    for cut in [0, 1, 65_540, 199_999, 200_016, intact.len() - 1] {
+        std::fs::write(&object, &intact[..cut]).expect("written");
+        let manager = folder_manager(root.path(), &[]);
+        let whole = read(&manager, &sample.segment, 0, None).await;
+        assert_eq!(whole.is_err(), cut < 200_016, "cut at {cut}");
+        if let Err(error) = whole {
+            assert!(matches!(&error, StorageError::Corrupt { .. }) && error.to_string().contains(&name), "{error}");
+        }
+        let error = manager.fetch_index(&sample.segment, undercroft::model::IndexType::Offset).await.expect_err("cut");
+        assert!(matches!(error, StorageError::Corrupt { .. }), "{error:?}");
+    }
+    std::fs::remove_file(&object).expect("removed");
+    let manager = folder_manager(root.path(), &[]);
+    for error in [
+        read(&manager, &sample.segment, 0, None).await.map(|_| ()),
+        manager.fetch_index(&sample.segment, undercroft::model::IndexType::Offset).await.map(|_| ()),
+    ] {
+        assert!(matches!(error, Err(StorageError::NotFound { .. })), "{error:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_source_that_is_not_what_the_metadata_says_is_never_completed() {
+    let root = tempfile::tempdir().expect("a folder");
+    let manager = folder_manager(root.path(), SMALL_PARTS);
+    for size in [100_000, 12 * MIB] {
+        for (what, length) in [("shorter", size - 1), ("longer", size + 1)] {
+            let sample = Sample::new(size);
+            let file = std::fs::OpenOptions::new().write(true).open(&sample.files.log).expect("opens");
+            file.set_len(length as u64).expect("cut");
+            let error = manager.copy(&sample.segment, &sample.files).await.expect_err(what);
+            assert!(matches!(error, StorageError::Source { .. }), "{error:?}");
+            assert!(error.to_string().contains(&size.to_string()), "{error}");
+        }
+        let mut sample = Sample::new(size);
+        sample.files.time_index = sample.folder.path().join("nowhere");
+        let error = manager.copy(&sample.segment, &sample.files).await.expect_err("no time index");
+        assert!(matches!(&error, StorageError::Source { .. }) && error.to_string().contains("nowhere"), "{error}");
+        let sample = Sample::new(size);
+        std::fs::remove_file(&sample.files.log).expect("removed");
+        let error = manager.copy(&sample.segment, &sample.files).await.expect_err("no log");
+        assert!(matches!(error, StorageError::Source { .. }), "{error:?}");
+    }
+    manager.close().await;
+    assert!(files_below(root.path()).is_empty());
+}
+
+/// Races the copy, so that the change is met at different places: the outcome is an error and nothing, or all of it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_source_that_changes_under_the_copy_leaves_all_or_nothing() {
+    let root = tempfile::tempdir().expect("a folder");
+    let manager = folder_manager(root.path(), SMALL_PARTS);
+    for delay_ms in [0, 2, 5, 10, 20, 40] {
+        for change in ["shrink", "grow", "vanish"] {
+            let mut sample = Sample::new(24 * MIB);
+            let path = sample.files.log.clone();
+            let changed = tokio::task::spawn_blocking(move || {
+                std::thread::sleep(Duration::from_millis(delay_ms));
+                match change {
+                    "vanish" => std::fs::remove_file(&path).expect("removed"),
+                    _ => {
+                        let file = std::fs::OpenOptions::new().write(true).open(&path).expect("opens");
+                        file.set_len(if change == "grow" { 30 } else { 10 } * MIB as u64).expect("set");
+                    }
+                }
+            });
+            let copied = sample.copy(&manager).await;
+            changed.await.expect("changed");
+            match copied {
+                Ok(()) => {
+                    assert_eq!(read(&manager, &sample.segment, 0, None).await.expect("all"), sample.data);
+                    manager.delete(std::slice::from_ref(&sample.segment)).await.expect("deleted");
+                }
+                Err(error) => assert!(matches!(error, StorageError::Source { .. }), "{change}: {error:?}"),
+            }
+            assert!(files_below(root.path()).is_empty(), "{change} after {delay_ms} ms");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_dropped_copy_and_a_close_leave_nothing() {
+    let root = tempfile::tempdir().expect("a folder");
+    let manager = folder_manager(root.path(), SMALL_PARTS);
+    for wait_ms in [0, 1, 5, 20] {
+        let sample = Sample::new(40 * MIB);
+        let copy = manager.copy(&sample.segment, &sample.files);
+        let _ = tokio::time::timeout(Duration::from_millis(wait_ms), copy).await;
+    }
+    let sample = Sample::new(40 * MIB);
+    let running = tokio::spawn({
+        let (manager, segment, files) = (manager.clone(), sample.segment.clone(), sample.files.clone());
+        async move { manager.copy(&segment, &files).await }
+    });
+    tokio::time::sleep(Duration::from_millis(10)).await;
+    manager.close().await;
+    let ended = running.await.expect("no panic");
+    assert!(matches!(ended, Err(StorageError::Cancelled { .. } | StorageError::Closed { .. }) | Ok(_)), "{ended:?}");
+    let whole: Vec<_> =
+        files_below(root.path()).into_iter().filter(|path| path.extension().is_none_or(|e| e != "ucseg")).collect();
+    assert!(whole.is_empty(), "{whole:?}");
+    for (what, error) in [
+        ("copy", manager.copy(&sample.segment, &sample.files).await.map(|_| ())),
+        ("delete", manager.delete(std::slice::from_ref(&sample.segment)).await),
+        ("check", manager.check().await),
+        ("fetch", manager.fetch(&sample.segment, 0, None).map(|_| ())),
+    ] {
+        assert!(matches!(error, Err(StorageError::Closed { .. })), "{what}: {error:?}");
+    }
+    manager.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_consumers_way_of_reading_gets_each_byte_once() {
+    let root = tempfile::tempdir().expect("a folder");
+    let manager = folder_manager(root.path(), &[]);
+    let mut sample = Sample::new(12 * MIB);
+    sample.copy(&manager).await.expect("copied");
+    let before = metric(&manager, "store-read-bytes-total");
+    let mut position = 0;
+    while position < sample.data.len() {
+        let mut reader = manager.fetch(&sample.segment, position as u64, None).expect("opens");
+        let mut taken = 0;
+        while taken < MIB && reader.remaining() > 0 {
+            let bytes = reader.read().await.expect("read");
+            assert_eq!(bytes, sample.data[position + taken..position + taken + bytes.len()]);
+            taken += bytes.len();
+        }
+        position += taken.min(MIB - 5000);
+    }
+    let fetched = metric(&manager, "store-read-bytes-total") - before;
+    assert!(fetched <= 1.05 * sample.data.len() as f64, "{fetched} bytes for {}", sample.data.len());
+    manager.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cache_of_nothing_costs_memory_only() {
+    let root = tempfile::tempdir().expect("a folder");
+    let manager = folder_manager(root.path(), &[("fetch.chunk.cache.size", "0"), ("fetch.indexes.cache.size", "0")]);
+    let mut sample = Sample::new(12 * MIB + 99);
+    sample.copy(&manager).await.expect("copied");
+    let before = metric(&manager, "store-read-bytes-total");
+    assert_eq!(read(&manager, &sample.segment, 0, None).await.expect("read"), sample.data);
+    let fetched = metric(&manager, "store-read-bytes-total") - before;
+    assert!(fetched <= 1.01 * sample.data.len() as f64, "{fetched}");
+    assert_indexes(&manager, &sample.segment).await;
+    manager.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn all_indexes_come_with_one_request() {
+    let root = tempfile::tempdir().expect("a folder");
+    let manager = folder_manager(root.path(), &[]);
+    let mut sample = Sample::new(1000);
+    sample.copy(&manager).await.expect("copied");
+    manager.check().await.expect("usable");
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    let before = metric(&manager, "store-requests-total");
+    assert_indexes(&manager, &sample.segment).await;
+    assert_eq!(metric(&manager, "store-requests-total") - before, 1.0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_another_layout_wrote_is_unsupported_and_not_missing() {
+    let root = tempfile::tempdir().expect("a folder");
+    let manager = folder_manager(root.path(), &[]);
+    let mut sample = Sample::new(1000);
+    for metadata in [None, Some(&[0x02, 0x00, 0x02, 0xc8, 0x01, 0x02, 0x04, 0x04, 0x66, 0x6f, 0x6f][..])] {
+        sample.segment.custom_metadata = metadata.map(bytes::Bytes::from_static);
+        let error = manager.fetch(&sample.segment, 0, None).expect_err("unreadable");
+        assert!(matches!(error, StorageError::Unsupported { .. }), "{error:?}");
+    }
+    sample.segment.custom_metadata = None;
+    manager.delete(std::slice::from_ref(&sample.segment)).await.expect("an attempt that never finished can be deleted");
+}

@@ -1,0 +1,194 @@
+//! The storage side over real servers and real faults. Starts SeaweedFS itself; `make test-stores` requires it.
+
+mod support;
+#[path = "support/weed.rs"]
+mod weed;
+
+use std::net::TcpListener;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use support::{Sample, assert_indexes, manager, metric, read};
+use undercroft::storage::{StorageError, StorageManager};
+use weed::{ACCESS_KEY, BUCKET, Proxy, SECRET_KEY, weed};
+
+const MIB: usize = 1 << 20;
+
+fn s3(endpoint: &str, more: &[(&str, &str)]) -> StorageManager {
+    let own = [
+        ("storage.backend.class", "s3"),
+        ("storage.s3.endpoint.url", endpoint),
+        ("storage.s3.bucket.name", BUCKET),
+        ("storage.aws.access.key.id", ACCESS_KEY),
+        ("storage.aws.secret.access.key", SECRET_KEY),
+        ("storage.s3.multipart.upload.part.size", "5242880"),
+        ("storage.retry.delay.ms", "20"),
+    ];
+    manager(&[&own[..], more].concat())
+}
+
+fn topic_folder(sample: &Sample) -> String {
+    let partition = &sample.segment.id.partition;
+    format!("{}-{}/3/", partition.topic, partition.topic_id)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_copied_to_s3_is_read_back_and_deleted_without_a_trace() {
+    let Some(weed) = weed() else { return };
+    let manager = s3(&weed.endpoint(), &[]);
+    manager.check().await.expect("usable");
+    for size in [0, 1, 65_537, 3 * MIB, 17 * MIB + 7] {
+        let mut sample = Sample::of_topic("round-trip", size);
+        sample.copy(&manager).await.expect("copied");
+        assert_eq!(read(&manager, &sample.segment, 0, None).await.expect("read"), sample.data, "{size}");
+        if size > 70_000 {
+            let part = read(&manager, &sample.segment, 65_530, Some(65_540)).await.expect("read");
+            assert_eq!(part, sample.data[65_530..=65_540]);
+        }
+        assert_indexes(&manager, &sample.segment).await;
+        assert_eq!(weed.names(&topic_folder(&sample)).len(), 1);
+        manager.delete(std::slice::from_ref(&sample.segment)).await.expect("deleted");
+        manager.delete(std::slice::from_ref(&sample.segment)).await.expect("deleted again");
+        assert!(weed.names(&topic_folder(&sample)).is_empty());
+        let error = s3(&weed.endpoint(), &[]).fetch(&sample.segment, 0, None).expect("lazy");
+        let error = support::drain(error).await;
+        assert!(size == 0 || matches!(error, Err(StorageError::NotFound { .. })), "{error:?}");
+    }
+    manager.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_missing_bucket_is_never_a_missing_segment() {
+    let Some(weed) = weed() else { return };
+    let mut sample = Sample::of_topic("no-bucket", 100_000);
+    sample.copy(&s3(&weed.endpoint(), &[])).await.expect("copied");
+    let manager = s3(&weed.endpoint(), &[("storage.s3.bucket.name", "not-there"), ("fetch.failure.delay.ms", "0")]);
+    for (what, error) in [
+        ("read", read(&manager, &sample.segment, 0, None).await.map(|_| ())),
+        ("delete", manager.delete(std::slice::from_ref(&sample.segment)).await),
+        ("delete two", manager.delete(&[sample.segment.clone(), Sample::new(1).segment]).await),
+        ("copy", manager.copy(&sample.segment, &sample.files).await.map(|_| ())),
+        ("check", manager.check().await),
+    ] {
+        let text = error.as_ref().map_err(ToString::to_string).expect_err(what);
+        assert!(matches!(error, Err(StorageError::Misconfigured { .. })), "{what}: {error:?}");
+        assert!(text.contains("not-there") && text.contains("storage.s3.bucket.name"), "{what}: {text}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn wrong_credentials_are_refused_and_named() {
+    let Some(weed) = weed() else { return };
+    for (key, value) in [("storage.aws.secret.access.key", "wrong"), ("storage.aws.access.key.id", "nobody")] {
+        let manager = s3(&weed.endpoint(), &[(key, value)]);
+        let mut sample = Sample::of_topic("refused", 100_000);
+        let error = sample.copy(&manager).await.expect_err("refused");
+        let text = error.to_string();
+        assert!(matches!(error, StorageError::Refused { .. }), "{error:?}");
+        assert!(text.contains("storage.aws.access.key.id") && text.contains(&weed.endpoint()), "{text}");
+        assert!(!text.contains("wrong\""), "{text}");
+        assert!(matches!(manager.check().await, Err(StorageError::Refused { .. })));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_endpoint_that_is_down_is_unreachable_and_named() {
+    let port = TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("bound").port();
+    let endpoint = format!("http://127.0.0.1:{port}");
+    let manager = s3(&endpoint, &[]);
+    let mut sample = Sample::new(1000);
+    let error = sample.copy(&manager).await.expect_err("down");
+    assert!(matches!(error, StorageError::Unreachable { attempts: 4, .. }), "{error:?}");
+    let text = error.to_string();
+    assert!(text.contains(&endpoint) && text.contains("refused") && text.contains("storage.s3.endpoint.url"), "{text}");
+    assert!(error.is_retriable());
+    tokio::time::timeout(Duration::from_secs(40), manager.close()).await.expect("closes");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_never_answers_does_not_hold_anyone_beyond_the_deadline() {
+    let hole = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let endpoint = format!("http://127.0.0.1:{}", hole.local_addr().expect("bound").port());
+    let bounds = [
+        ("storage.s3.api.call.timeout", "1500"),
+        ("storage.s3.api.call.attempt.timeout", "400"),
+        ("upload.cleanup.timeout.ms", "1000"),
+    ];
+    let manager = s3(&endpoint, &bounds);
+    let mut sample = Sample::new(20 * MIB);
+    let start = Instant::now();
+    let error = sample.copy(&manager).await.expect_err("no answer");
+    assert!(matches!(error, StorageError::Unreachable { .. } | StorageError::Timeout { .. }), "{error:?}");
+    assert!(start.elapsed() < Duration::from_millis(6000), "{:?}", start.elapsed());
+    let folder = tempfile::tempdir().expect("a folder");
+    sample.copy(&support::folder_manager(folder.path(), &[])).await.expect("copied elsewhere");
+    let start = Instant::now();
+    let error = read(&manager, &sample.segment, 0, None).await.expect_err("no answer");
+    assert!(error.is_retriable(), "{error:?}");
+    assert!(start.elapsed() < Duration::from_millis(2500), "{:?}", start.elapsed());
+    let index = undercroft::model::IndexType::Offset;
+    assert!(manager.fetch_index(&sample.segment, index).await.is_err());
+    manager.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_dies_in_the_middle_of_a_copy_and_comes_back_keeps_nothing_of_it() {
+    let Some(weed) = weed() else { return };
+    for cut_after in [1_u64, 3, 9, 21] {
+        let proxy = Proxy::to(weed.s3_port);
+        let manager = s3(&proxy.endpoint(), &[("storage.retry.attempts.max", "2")]);
+        let mut sample = Sample::of_topic(&format!("cut-{cut_after}"), 24 * MIB);
+        manager.check().await.expect("usable");
+        proxy.control.cut_after_bytes.store(cut_after * MIB as u64, Ordering::SeqCst);
+        let error = sample.copy(&manager).await.expect_err("cut");
+        assert!(matches!(error, StorageError::Unreachable { .. } | StorageError::Timeout { .. }), "{error:?}");
+        proxy.control.cut_after_bytes.store(0, Ordering::SeqCst);
+        proxy.control.is_cut.store(false, Ordering::SeqCst);
+        manager.close().await;
+        assert!(weed.names(&topic_folder(&sample)).is_empty(), "no object after {cut_after} MiB");
+        assert_eq!(weed.open_uploads(), Vec::<String>::new(), "no upload after {cut_after} MiB");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_copy_dropped_in_the_middle_keeps_nothing_on_the_server() {
+    let Some(weed) = weed() else { return };
+    let proxy = Proxy::to(weed.s3_port);
+    proxy.control.delay_ms.store(150, Ordering::SeqCst);
+    let manager = s3(&proxy.endpoint(), &[("upload.parts.in.flight", "1")]);
+    let sample = Sample::of_topic("dropped", 30 * MIB);
+    let copy = manager.copy(&sample.segment, &sample.files);
+    assert!(tokio::time::timeout(Duration::from_millis(900), copy).await.is_err(), "too fast for this test");
+    manager.close().await;
+    assert!(weed.names(&topic_folder(&sample)).is_empty());
+    assert!(weed.open_uploads().iter().all(|upload| !upload.contains("dropped")), "{:?}", weed.open_uploads());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_consumer_that_gives_up_early_still_gets_on_with_a_slow_store() {
+    let Some(weed) = weed() else { return };
+    let mut sample = Sample::of_topic("slow", 4 * MIB);
+    sample.copy(&s3(&weed.endpoint(), &[])).await.expect("copied");
+    let proxy = Proxy::to(weed.s3_port);
+    let manager = s3(&proxy.endpoint(), &[]);
+    let _ = manager.check().await;
+    proxy.control.delay_ms.store(1500, Ordering::SeqCst);
+    proxy.control.requests.store(0, Ordering::SeqCst);
+    for round in 0_u64..2 {
+        let start = round * MIB as u64;
+        let mut tries = 0;
+        let bytes = loop {
+            tries += 1;
+            assert!(tries <= 5, "no progress");
+            let mut reader = manager.fetch(&sample.segment, start, None).expect("opens");
+            match tokio::time::timeout(Duration::from_millis(500), reader.read()).await {
+                Ok(bytes) => break bytes.expect("read"),
+                Err(_) => tokio::time::sleep(Duration::from_millis(100)).await,
+            }
+        };
+        assert_eq!(bytes, sample.data[start as usize..start as usize + bytes.len()]);
+    }
+    assert_eq!(proxy.control.requests.load(Ordering::SeqCst), 1 + 1, "every try joined the first one's request");
+    assert!(metric(&manager, "block-cache-joins-total") >= 2.0);
+    manager.close().await;
+}
