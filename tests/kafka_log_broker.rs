@@ -2,7 +2,7 @@
 //!
 //! Ignored without it, as a broker takes seconds to start and half a gigabyte: `cargo test --test kafka_log_broker --
 //! --ignored --nocapture --test-threads 1`. Prints what it measures.
-#![allow(clippy::disallowed_methods, reason = "measures")]
+#![allow(clippy::disallowed_methods, clippy::expect_used, reason = "a test that measures")]
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -27,6 +27,11 @@ fn open(more: &[(&str, &str)]) -> KafkaLog {
     config.set("remote.log.metadata.common.client.bootstrap.servers", &servers());
     config.set("remote.log.metadata.topic.num.partitions", "5");
     config.set("remote.log.metadata.topic.replication.factor", "1");
+    // Lines `name=value` of a Java client, for a listener with TLS or logins.
+    let client = std::env::var("UNDERCROFT_TEST_KAFKA_CLIENT").unwrap_or_default();
+    for (name, value) in client.lines().filter_map(|line| line.split_once('=')) {
+        config.set(&format!("remote.log.metadata.common.client.{name}"), value);
+    }
     for (key, value) in more {
         config.set(key, value);
     }
@@ -113,11 +118,57 @@ async fn the_epoch_of_an_own_partition_is_told() {
     admin().delete_topics(&[&name], &AdminOptions::new()).await.expect("deletes");
 }
 
+/// User and system time of this process so far.
+fn cpu_ms() -> u64 {
+    let stat = std::fs::read_to_string("/proc/self/stat").expect("Linux");
+    let fields = stat.rsplit(')').next().expect("fields").split_whitespace();
+    fields.skip(11).take(2).map(|ticks| ticks.parse::<u64>().expect("ticks") * 10).sum()
+}
+
+/// The topic vanishes and comes again, as after a mistake of a person: writes stop, the reader starts from the beginning.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a broker"]
+async fn a_topic_that_was_deleted_and_made_again_is_read_from_its_beginning() {
+    let log = open(&[]);
+    log.ensure().await.expect("the topic");
+    let mut end = 0;
+    for _ in 0..10 {
+        end = log.append(3, None, value()).await.expect("lands") + 1;
+    }
+    let mut reader = log.reader().expect("a reader");
+    reader.assign(3, 0).expect("assigns");
+    read_to(&mut *reader, 3, end);
+    delete_topic().await;
+    let (until, mut mismatches) = (Instant::now() + Duration::from_secs(20), 0);
+    while Instant::now() < until {
+        let mut sink = |event: LogEvent<'_>| {
+            if let LogEvent::Trouble { partition, error } = event {
+                println!("trouble {partition:?}: {error}");
+                mismatches += i32::from(matches!(error, LogError::Mismatch { .. }));
+            }
+        };
+        reader.poll(Duration::from_millis(100), &mut sink).expect("polls");
+    }
+    assert_eq!(mismatches, 1, "told once");
+    log.ensure().await.expect("made again");
+    let start = Instant::now();
+    let offset = log.append(3, None, value()).await.expect("lands");
+    println!("append to the new topic took {:?}", start.elapsed());
+    assert_eq!(offset, 0);
+    assert_eq!(read_to(&mut *reader, 3, 1), 1);
+    println!("read after {:?}", start.elapsed());
+    drop(reader);
+    log.close().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs a broker"]
 async fn speeds() {
     let log = Arc::new(open(&[]));
     log.ensure().await.expect("the topic");
+    let start = Instant::now();
+    log.append(1, None, value()).await.expect("lands");
+    println!("first append {:?}", start.elapsed());
     let end = log.append(1, None, value()).await.expect("lands") + 1;
 
     // Latency: append, acknowledgement, own reader; one after the other.
@@ -179,6 +230,19 @@ async fn speeds() {
         last = last.max(task.await.expect("told").expect("lands"));
     }
     println!("{:.0} appends/s with 2,000 in flight", total as f64 / start.elapsed().as_secs_f64());
+
+    // At rest.
+    let mut reader = log.reader().expect("a reader");
+    for partition in 0..5 {
+        reader.assign(partition, 0).expect("assigns");
+    }
+    read_to(&mut *reader, 2, last + 1);
+    let (start, before) = (Instant::now(), cpu_ms());
+    while start.elapsed() < Duration::from_secs(4) {
+        reader.poll(Duration::from_millis(500), &mut |_| {}).expect("polls");
+    }
+    println!("at rest: {:.2} % of a core", (cpu_ms() - before) as f64 / start.elapsed().as_millis() as f64 * 100.0);
+    drop(reader);
 
     // Catching up.
     let start = Instant::now();
@@ -244,6 +308,54 @@ async fn a_restart_of_the_broker_costs_time_only() {
     writing.await.expect("writes");
     drop(reader);
     log.close().await;
+}
+
+/// `UNDERCROFT_TEST_KAFKA_SASL`: a broker on SASL_PLAINTEXT that knows alice (PLAIN, `alice;secret`) and bob
+/// (SCRAM-SHA-256, `bob-secret`).
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a broker with logins"]
+async fn a_login_works_and_a_wrong_password_is_refused() {
+    let servers = std::env::var("UNDERCROFT_TEST_KAFKA_SASL").expect("UNDERCROFT_TEST_KAFKA_SASL: host:port");
+    let open = |mechanism: &str, module: &str, user: &str, password: &str| {
+        let jaas = format!("{module} required username=\"{user}\" password=\"{password}\";");
+        open(&[
+            ("remote.log.metadata.common.client.bootstrap.servers", servers.as_str()),
+            ("remote.log.metadata.common.client.security.protocol", "SASL_PLAINTEXT"),
+            ("remote.log.metadata.common.client.sasl.mechanism", mechanism),
+            ("remote.log.metadata.common.client.sasl.jaas.config", &jaas),
+        ])
+    };
+    let plain = "org.apache.kafka.common.security.plain.PlainLoginModule";
+    let scram = "org.apache.kafka.common.security.scram.ScramLoginModule";
+    for log in [open("PLAIN", plain, "alice", "alice;secret"), open("SCRAM-SHA-256", scram, "bob", "bob-secret")] {
+        log.ensure().await.expect("logs in");
+        let offset = log.append(0, None, value()).await.expect("lands");
+        let mut reader = log.reader().expect("a reader");
+        reader.assign(0, offset).expect("assigns");
+        assert_eq!(read_to(&mut *reader, 0, offset + 1), 1);
+        log.close().await;
+    }
+    for log in [open("PLAIN", plain, "alice", "WRONG"), open("SCRAM-SHA-256", scram, "bob", "WRONG")] {
+        for _ in 0..2 {
+            let error = log.ensure().await.expect_err("wrong password");
+            println!("{error}");
+            assert!(matches!(error, LogError::Refused { .. }), "{error}");
+            assert!(!error.to_string().contains("WRONG"));
+        }
+        let mut reader = log.reader().expect("a reader");
+        reader.assign(0, 0).expect("assigns");
+        let mut refusals = 0;
+        for _ in 0..30 {
+            let mut sink = |event: LogEvent<'_>| {
+                let LogEvent::Trouble { error, .. } = event else { return };
+                println!("trouble: {error}");
+                refusals += i32::from(matches!(error, LogError::Refused { .. }));
+            };
+            reader.poll(Duration::from_millis(100), &mut sink).expect("polls");
+        }
+        assert_eq!(refusals, 1, "told once");
+        log.close().await;
+    }
 }
 
 /// Started before its broker; somebody starts that later.

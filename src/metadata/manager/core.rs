@@ -13,7 +13,7 @@ use crate::metadata::log::MetadataLog;
 use crate::metrics::Registry;
 use crate::model::TopicIdPartition;
 
-use super::directory::{Directory, SharedState};
+use super::directory::{Assignment, Bound, Directory, SharedState};
 use super::env::{MetadataEnv, Options};
 use super::instruments::Instruments;
 use super::quiet::Quiet;
@@ -31,7 +31,9 @@ pub(super) struct Core {
     pub(super) waiters: Mutex<Waiters>,
     /// Limits the questions for epochs that are asked at one time.
     pub(super) questions: Semaphore,
-    /// Why the log could not be reached yet.
+    /// Whether the log may no longer be the right one; looked at again.
+    is_in_doubt: AtomicBool,
+    /// Why the log could not be reached yet, or is in doubt.
     pub(super) startup_failure: Mutex<Option<String>>,
     /// Why the log is not read at the moment.
     pub(super) reading_failure: Mutex<Option<String>>,
@@ -92,6 +94,7 @@ impl Core {
             directory: RwLock::default(),
             waiters: Mutex::default(),
             questions: Semaphore::new(QUESTIONS_MAX),
+            is_in_doubt: AtomicBool::new(false),
             startup_failure: Mutex::default(),
             reading_failure: Mutex::default(),
             epochs_quiet: Mutex::default(),
@@ -135,6 +138,24 @@ impl Core {
         self.bell.ring();
     }
 
+    /// Nothing is taken for the truth until [`Core::end_doubt`]. Tells whether that is news.
+    pub(super) fn begin_doubt(&self, why: &str) -> bool {
+        *self.startup_failure.lock() = Some(why.to_owned());
+        !self.is_in_doubt.swap(true, Ordering::AcqRel)
+    }
+
+    pub(super) fn end_doubt(&self) {
+        *self.startup_failure.lock() = None;
+        self.is_in_doubt.store(false, Ordering::Release);
+        self.count_partitions();
+    }
+
+    /// Whether a partition answers and takes writes.
+    pub(super) fn is_ready(&self, partition: &TopicIdPartition) -> bool {
+        let is_off = self.is_closed() || self.is_in_doubt.load(Ordering::Acquire);
+        !is_off && self.directory.read().is_ready(partition)
+    }
+
     /// Resolves when the log is usable (true) or the manager closed (false).
     pub(super) async fn started(&self) -> bool {
         let mut is_started = self.is_started.subscribe();
@@ -151,10 +172,11 @@ impl Core {
 
     pub(super) fn count_partitions(&self) {
         let directory = self.directory.read();
+        let is_in_doubt = self.is_in_doubt.load(Ordering::Acquire);
         let (mut assigned, mut ready) = (0, 0);
         for assignment in directory.assignments() {
             assigned += 1;
-            ready += i64::from(assignment.is_ready());
+            ready += i64::from(!is_in_doubt && assignment.is_ready());
         }
         self.instruments.partitions_assigned.set(assigned);
         self.instruments.partitions_ready.set(ready);
@@ -162,14 +184,14 @@ impl Core {
 
     /// State of a partition, if it may be used.
     pub(super) fn ready_state(&self, partition: &TopicIdPartition) -> Result<SharedState, MetadataError> {
-        self.with_ready(partition, |bound| Arc::clone(&bound.state))
+        self.with_ready(partition, |_, bound| Arc::clone(&bound.state))
     }
 
     /// Does something with an assigned and ready partition, while the directory does not change.
     pub(super) fn with_ready<T>(
         &self,
         partition: &TopicIdPartition,
-        use_it: impl FnOnce(&super::directory::Bound) -> T,
+        use_it: impl FnOnce(&Arc<Assignment>, &Bound) -> T,
     ) -> Result<T, MetadataError> {
         let directory = self.directory.read();
         let assignment = directory.assignment(partition).ok_or_else(|| match self.is_closed() {
@@ -178,12 +200,13 @@ impl Core {
             false => MetadataError::NotAssigned { partition: partition.clone() },
         })?;
         let not_ready = |why: String| MetadataError::NotReady { partition: partition.clone(), why };
-        let Some(bound) = assignment.bound() else {
+        let is_in_doubt = self.is_in_doubt.load(Ordering::Acquire);
+        let Some(bound) = assignment.bound().filter(|_| !is_in_doubt) else {
             let failure = self.startup_failure.lock().clone();
             return Err(not_ready(failure.unwrap_or_else(|| "the metadata log is being opened".to_owned())));
         };
         match bound.why_not_ready() {
-            None => Ok(use_it(bound)),
+            None => Ok(use_it(assignment, bound)),
             Some(why) => Err(not_ready(match bound.meta.trouble().or_else(|| self.reading_failure.lock().clone()) {
                 Some(trouble) => format!("{why}: {trouble}"),
                 None => why.to_owned(),

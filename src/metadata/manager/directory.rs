@@ -59,7 +59,7 @@ pub(super) struct MetaPartition {
 }
 
 impl Directory {
-    /// The log is reached: everything that was assigned before gets its place. Tells whether that is news.
+    /// The log is reached: everything that was assigned before gets its place.
     pub(super) fn set_partitions(&mut self, partitions: i32) {
         self.partitions = Some(partitions);
         let assignments: Vec<_> = self.assigned.values().cloned().collect();
@@ -68,8 +68,9 @@ impl Directory {
         }
     }
 
-    pub(super) fn has_shape(&self) -> bool {
-        self.partitions.is_some()
+    /// Number of metadata partitions, once the log was reached.
+    pub(super) fn partitions(&self) -> Option<i32> {
+        self.partitions
     }
 
     /// Adds what is new; gives the assignment of each of `partitions`, in their order.

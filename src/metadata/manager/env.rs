@@ -4,10 +4,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::config::{Config, ConfigError, metadata as keys};
+use crate::config::{Config, ConfigError, Side, metadata as keys};
 use crate::metadata::MetadataError;
 use crate::metadata::log::MetadataLog;
 use crate::metadata::log::embedded::{EmbeddedLog, EmbeddedOptions};
+use crate::metadata::log::kafka::{CLIENT_PREFIXES, KafkaLog};
 use crate::model::BrokerId;
 
 /// What a manager is given by its process.
@@ -47,7 +48,6 @@ pub(super) struct Options {
 
 impl Options {
     pub(super) fn read(config: &Config) -> Result<Self, ConfigError> {
-        config.millis(&keys::INITIALIZATION_RETRY_MAX_TIMEOUT_MS)?;
         Ok(Self {
             consume_wait: config.millis(&keys::CONSUME_WAIT_MS)?,
             retry_interval: config.millis(&keys::INITIALIZATION_RETRY_INTERVAL_MS)?,
@@ -56,15 +56,17 @@ impl Options {
     }
 }
 
+/// Checks all values. Keys that nobody knows are the host's to warn of: it asks with [`Config::check`] itself.
+pub(super) fn check(config: &Config) -> Result<(), ConfigError> {
+    config.check(Side::Metadata, CLIENT_PREFIXES).map(|_| ())
+}
+
 /// The log that the configuration names, not opened yet.
 pub(super) fn choose_log(config: &Config, env: &MetadataEnv) -> Result<Arc<dyn MetadataLog>, MetadataError> {
     match config.text(&keys::LOG) {
         Some("embedded") => Ok(Arc::new(EmbeddedLog::new(embedded_options(config, env)?))),
-        other => Err(MetadataError::Config(ConfigError::Unsupported {
-            key: keys::LOG.name.to_owned(),
-            value: other.unwrap_or_default().to_owned(),
-            why: "this build has no such log".to_owned(),
-        })),
+        // The table knows no third.
+        _ => Ok(Arc::new(KafkaLog::open(config, env.broker_id)?)),
     }
 }
 

@@ -70,6 +70,7 @@ impl MetadataManager {
     /// # Errors
     /// [`MetadataError::Config`] for a value that can never be used; nothing else.
     pub fn open(config: &Config, env: MetadataEnv) -> Result<Self, MetadataError> {
+        env::check(config)?;
         let log = env::choose_log(config, &env)?;
         Self::open_with_log(config, env, log)
     }
@@ -124,8 +125,7 @@ impl MetadataManager {
     /// Whether lookups of `partition` answer and writes are taken. Never fails, never waits.
     #[must_use]
     pub fn is_ready(&self, partition: &TopicIdPartition) -> bool {
-        let core = &self.lifetime.core;
-        !core.is_closed() && core.directory.read().is_ready(partition)
+        self.lifetime.core.is_ready(partition)
     }
 
     /// Makes a segment known whose copy begins. Waits at most `admission` for the epoch of this leadership.

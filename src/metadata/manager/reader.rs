@@ -11,6 +11,7 @@ use super::core::Core;
 use super::directory::MetaPartition;
 use super::intake::Intake;
 use super::quiet::Quiet;
+use super::startup;
 
 const POLL_MAX: Duration = Duration::from_millis(500);
 const PAUSE_MAX: Duration = Duration::from_secs(5);
@@ -45,7 +46,7 @@ pub(super) fn run(core: &Arc<Core>) {
         reconciled: None,
     };
     while !core.is_closed() {
-        if !core.directory.read().has_shape() {
+        if core.directory.read().partitions().is_none() {
             core.bell.wait(POLL_MAX);
             core.bell.take();
             continue;
@@ -169,7 +170,7 @@ impl Thread<'_> {
                 quiet.succeeded(READING);
                 *core.reading_failure.lock() = None;
                 if next_offset < reading.position {
-                    shrunk(reading, next_offset);
+                    shrunk(core, reading, next_offset);
                     progress.are_rounds_met = true;
                     return;
                 }
@@ -187,6 +188,9 @@ impl Thread<'_> {
                 let is_meant = |index: i32| partition.is_none_or(|partition| partition == index);
                 for reading in readings.values().filter(|reading| is_meant(reading.meta.index)) {
                     reading.meta.set_trouble(error.to_string(), is_fatal);
+                }
+                if is_fatal {
+                    startup::look_again(core, &error.to_string());
                 }
                 progress.are_rounds_met |= is_fatal;
             }
@@ -210,7 +214,7 @@ impl Thread<'_> {
 }
 
 /// The log ends before what was read of it: it was made anew, and what is known is of another one.
-fn shrunk(reading: &Reading, end: i64) {
+fn shrunk(core: &Arc<Core>, reading: &Reading, end: i64) {
     let why = format!(
         "metadata partition {} ends at offset {end}, but records up to {} were read before; was the log deleted?",
         reading.meta.index, reading.position
@@ -218,5 +222,6 @@ fn shrunk(reading: &Reading, end: i64) {
     if reading.meta.trouble().as_ref() != Some(&why) {
         tracing::error!("{why}");
     }
+    startup::look_again(core, &why);
     reading.meta.set_trouble(why, true);
 }

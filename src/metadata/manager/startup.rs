@@ -1,4 +1,4 @@
-//! Makes the log usable, for as long as it takes.
+//! Makes the log usable, for as long as it takes, and looks at it again when it no longer seems to be the right one.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,40 +8,69 @@ use crate::metadata::log::LogError;
 use super::core::Core;
 use super::quiet::Quiet;
 
+const DOING: &str = "opening the log of remote segment metadata";
 const PAUSE_MAX: Duration = Duration::from_secs(5);
 
+/// Opens the log, in the background.
 pub(super) fn spawn(core: &Arc<Core>) {
-    core.env.runtime.spawn(run(Arc::clone(core)));
+    let core = Arc::clone(core);
+    core.env.runtime.clone().spawn(async move {
+        if let Some(partitions) = ensure(&core).await {
+            core.start(partitions);
+        }
+    });
 }
 
-async fn run(core: Arc<Core>) {
-    let doing = "opening the log of remote segment metadata";
+/// Something said that the log is not as it must be: nothing is written and nothing answered until it was looked at.
+pub(super) fn look_again(core: &Arc<Core>, why: &str) {
+    if !core.begin_doubt(why) {
+        return;
+    }
+    let core = Arc::clone(core);
+    core.env.runtime.clone().spawn(async move {
+        if ensure(&core).await.is_some() {
+            core.end_doubt();
+        }
+    });
+}
+
+/// Tries until the log is usable, and tells its partitions; nothing if the manager was closed.
+async fn ensure(core: &Arc<Core>) -> Option<i32> {
     let mut quiet = Quiet::default();
     let mut pause = core.options.retry_interval.min(PAUSE_MAX);
     loop {
         let ensured = tokio::select! {
-            () = core.closed() => return,
+            () = core.closed() => return None,
             ensured = core.log.ensure() => ensured,
         };
-        let error = match ensured {
-            Ok(shape) if shape.partitions > 0 => {
-                quiet.succeeded(doing);
-                core.start(shape.partitions);
-                return;
-            }
-            Ok(shape) => LogError::Internal {
-                what: "open the metadata log".to_owned(),
-                why: format!("it says that it has {} partitions", shape.partitions),
+        let error = match ensured.map(|shape| shape.partitions) {
+            Ok(partitions) => match unfit(core, partitions) {
+                None => {
+                    quiet.succeeded(DOING);
+                    return Some(partitions);
+                }
+                Some(why) => LogError::Mismatch { what: "open".to_owned(), log: "the metadata log".to_owned(), why },
             },
             Err(error) => error,
         };
         if core.is_closed() {
-            return;
+            return None;
         }
         core.instruments.log_failures.increment();
-        quiet.failed(doing, &error);
+        quiet.failed(DOING, &error);
         *core.startup_failure.lock() = Some(error.to_string());
         core.sleep(pause).await;
         pause = (pause * 2).min(PAUSE_MAX);
+    }
+}
+
+fn unfit(core: &Core, partitions: i32) -> Option<String> {
+    let before = core.directory.read().partitions();
+    match before {
+        _ if partitions <= 0 => Some(format!("it says that it has {partitions} partitions")),
+        Some(before) if before != partitions => {
+            Some(format!("it has {partitions} partitions and had {before}; records would go to wrong ones"))
+        }
+        _ => None,
     }
 }

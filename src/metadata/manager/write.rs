@@ -117,11 +117,7 @@ fn leader_epoch(
     partition: &TopicIdPartition,
     admission: Duration,
 ) -> Result<LeaderEpoch, MetadataError> {
-    core.with_ready(partition, |_| ())?;
-    let assignment = core.directory.read().assignment(partition).cloned();
-    let Some(assignment) = assignment else {
-        return Err(MetadataError::NotAssigned { partition: partition.clone() });
-    };
+    let assignment = core.with_ready(partition, |assignment, _| Arc::clone(assignment))?;
     assignment.leadership.epoch(admission, || core.is_closed()).map_err(|why| match core.is_closed() {
         true => MetadataError::Closed,
         false => MetadataError::NotReady { partition: partition.clone(), why },
@@ -130,7 +126,7 @@ fn leader_epoch(
 
 impl Admitted {
     fn begin(core: &Arc<Core>, partition: &TopicIdPartition) -> Result<Self, MetadataError> {
-        let admitted = core.with_ready(partition, |bound| {
+        let admitted = core.with_ready(partition, |_, bound| {
             bound.meta.write_begins();
             core.instruments.writes_in_flight.add(1);
             Self {

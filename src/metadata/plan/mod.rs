@@ -4,6 +4,8 @@
 
 mod keys;
 mod level;
+#[cfg(test)]
+mod tests;
 
 pub use keys::{add_key, key_facts, partition_delete_key, update_key};
 pub use level::Level;

@@ -1,16 +1,15 @@
 //! Custom metadata: what a copy says about where its bytes are.
 
-use bytes::{BufMut, Bytes, BytesMut};
+use bytes::Bytes;
 
 use super::compact::{BlockSize, data_length};
 use super::crc::crc32c;
+use crate::wire::{CustomMetadata, TaggedFields};
 
 /// What Kafka accepts by default (`remote.log.metadata.custom.metadata.max.bytes`).
 pub const CUSTOM_METADATA_BYTES_MAX: usize = 128;
 
-const TAG_REMOTE_SIZE: u64 = 0;
-const TAG_PREFIX: u64 = 1;
-const TAG_PLACE: u64 = 100;
+const TAG_PLACE: u32 = 100;
 const PLACE_LENGTH: usize = 20;
 const LAYOUT_COMPACT: u8 = 1;
 const VERSION: u8 = 1;
@@ -70,23 +69,20 @@ impl Place {
         place.extend(self.data_length.to_be_bytes());
         place.extend(self.tail_length.to_be_bytes());
         place.extend(self.prefix_crc.to_be_bytes());
-        let mut size = BytesMut::new();
-        put_uvarint(&mut size, self.object_length() << 1); // zig-zag of a number that isn't negative
-        let prefix = self.prefix.as_deref().map(|prefix| {
-            let mut text = BytesMut::new();
-            put_uvarint(&mut text, prefix.len() as u64 + 1);
-            text.put_slice(prefix.as_bytes());
-            text
-        });
-        let with_prefix = encode_fields(&[
-            (TAG_REMOTE_SIZE, Some(&size)),
-            (TAG_PREFIX, prefix.as_deref()),
-            (TAG_PLACE, Some(&place)),
-        ]);
-        if with_prefix.len() <= CUSTOM_METADATA_BYTES_MAX {
-            return with_prefix;
+        let mut other = TaggedFields::new();
+        other.set(TAG_PLACE, place);
+        let mut metadata = CustomMetadata {
+            remote_size_bytes: Some(self.object_length()),
+            object_prefix: self.prefix.clone(),
+            object_key: None,
+            other,
+        };
+        let bytes = metadata.encode().unwrap_or_default();
+        if bytes.len() <= CUSTOM_METADATA_BYTES_MAX {
+            return bytes;
         }
-        encode_fields(&[(TAG_REMOTE_SIZE, Some(&size)), (TAG_PLACE, Some(&place))])
+        metadata.object_prefix = None;
+        metadata.encode().unwrap_or_default()
     }
 
     /// Reads custom metadata of a segment of `segment_size` bytes.
@@ -95,25 +91,16 @@ impl Place {
     /// [`PlaceError::Unsupported`] if it belongs to another layout, a newer version or a transform; otherwise
     /// [`PlaceError::Malformed`], also if the numbers don't fit `segment_size`.
     pub fn decode(bytes: &[u8], segment_size: u64) -> Result<Self, PlaceError> {
-        let (mut place, mut prefix, mut object_length) = (None, None, None);
-        for_each_field(bytes, |tag, value| {
-            match tag {
-                TAG_REMOTE_SIZE => object_length = take_uvarint(&mut { value }).map(|zigzag| zigzag >> 1),
-                TAG_PREFIX => prefix = Some(compact_string(value)?),
-                TAG_PLACE => place = Some(value),
-                _ => {}
-            }
-            Some(())
-        })
-        .ok_or(PlaceError::Malformed("no section of tagged fields"))?;
-        let Some(place) = place else {
+        let metadata =
+            CustomMetadata::decode(bytes).map_err(|_| PlaceError::Malformed("no section of tagged fields"))?;
+        let Some(place) = metadata.other.get(TAG_PLACE) else {
             return Err(PlaceError::Unsupported("nothing about a place (tag 100): another layout wrote it".to_owned()));
         };
-        let decoded = Self::decode_place(place, prefix)?;
+        let decoded = Self::decode_place(place, metadata.object_prefix)?;
         if data_length(segment_size, decoded.block_size) != decoded.data_length {
             return Err(PlaceError::Malformed("its data length doesn't follow from the segment's size"));
         }
-        match object_length {
+        match metadata.remote_size_bytes {
             Some(length) if length != decoded.object_length() => {
                 Err(PlaceError::Malformed("its object size isn't the sum of the parts"))
             }
@@ -144,68 +131,6 @@ impl Place {
             prefix_crc: u32::from_be_bytes([p0, p1, p2, p3]),
         })
     }
-}
-
-fn encode_fields(fields: &[(u64, Option<&[u8]>)]) -> Bytes {
-    let mut out = BytesMut::with_capacity(CUSTOM_METADATA_BYTES_MAX);
-    put_uvarint(&mut out, fields.iter().filter(|(_, value)| value.is_some()).count() as u64);
-    for (tag, value) in fields {
-        let Some(value) = value else { continue };
-        put_uvarint(&mut out, *tag);
-        put_uvarint(&mut out, value.len() as u64);
-        out.put_slice(value);
-    }
-    out.freeze()
-}
-
-fn for_each_field<'a>(mut bytes: &'a [u8], mut each: impl FnMut(u64, &'a [u8]) -> Option<()>) -> Option<()> {
-    let count = take_uvarint(&mut bytes)?;
-    let mut last = None;
-    for _ in 0..count {
-        let tag = take_uvarint(&mut bytes)?;
-        let size = usize::try_from(take_uvarint(&mut bytes)?).ok()?;
-        let (value, rest) = bytes.split_at_checked(size)?;
-        if last.is_some_and(|last| tag <= last) {
-            return None;
-        }
-        last = Some(tag);
-        bytes = rest;
-        each(tag, value)?;
-    }
-    bytes.is_empty().then_some(())
-}
-
-fn compact_string(mut value: &[u8]) -> Option<String> {
-    let length = usize::try_from(take_uvarint(&mut value)?.checked_sub(1)?).ok()?;
-    if length != value.len() {
-        return None;
-    }
-    std::str::from_utf8(value).ok().map(str::to_owned)
-}
-
-fn put_uvarint(out: &mut BytesMut, mut number: u64) {
-    while number >= 0x80 {
-        out.put_u8((number & 0x7f) as u8 | 0x80);
-        number >>= 7;
-    }
-    out.put_u8(number as u8);
-}
-
-fn take_uvarint(bytes: &mut &[u8]) -> Option<u64> {
-    let mut number = 0_u64;
-    for shift in (0..64).step_by(7) {
-        let (&byte, rest) = bytes.split_first()?;
-        *bytes = rest;
-        let part = u64::from(byte & 0x7f);
-        if shift == 63 && part > 1 {
-            return None;
-        }
-        number |= part << shift;
-        if byte & 0x80 == 0 {
-            return Some(number);
-        }
-    }
-    None
 }
 
 #[cfg(test)]

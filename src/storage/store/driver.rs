@@ -175,7 +175,7 @@ fn unusable(error: &opendal::Error) -> StorageError {
     StorageError::Config(crate::config::ConfigError::Unsupported {
         key: "storage.*".to_owned(),
         value: "[several]".to_owned(),
-        why: error.to_string().into(),
+        why: error.to_string(),
     })
 }
 

@@ -148,7 +148,7 @@ mod tests {
         assert!(!waiting.is_finished());
         drop(second);
         assert_eq!(waiting.await.expect("runs"), 3);
-        assert_eq!(memory.buffers(1 << 30, 3, 6).await.count(), 3, "more than there is, when nobody else holds any");
         drop(first);
+        assert_eq!(memory.buffers(1 << 30, 3, 6).await.count(), 3, "more than there is, when nobody else holds any");
     }
 }

@@ -40,9 +40,11 @@ const GIVEN_UP: &[RespErr] = &[
     RespErr::RD_KAFKA_RESP_ERR__DESTROY,
 ];
 
-/// Whether an error that came beside a request tells of a login that fails.
-pub(super) fn is_refusal(code: Code) -> bool {
-    code.is_any(LOGIN_OR_RIGHTS)
+/// Whether an error tells of a login that fails, or of rights that are missing. With TLS 1.3 a broker refuses a client's
+/// certificate after the handshake, which librdkafka takes for a lost connection.
+pub(super) fn is_refusal(code: Code, why: &str) -> bool {
+    let alert = code.is(RespErr::RD_KAFKA_RESP_ERR__TRANSPORT) && why.contains("SSL alert");
+    alert || code.is_any(LOGIN_OR_RIGHTS)
 }
 
 /// What `code` means for a caller; `why` is what was said with it, `waited_ms` how long was waited.
@@ -52,7 +54,7 @@ pub(super) fn error(what: &str, servers: &str, code: Code, why: &str, waited_ms:
         "" => code.to_string(),
         why => why.to_owned(),
     };
-    if is_refusal(code) {
+    if is_refusal(code, &why) {
         LogError::Refused { what, log, why }
     } else if code.is_any(NOT_THIS_LOG) {
         LogError::Mismatch { what, log, why }
@@ -84,8 +86,8 @@ pub(super) fn question(what: &str, servers: &str, failed: &AdminError, beside: &
         return error(what, servers, failed.code, &failed.reason, 0);
     }
     let (what, log) = (what.to_owned(), format!("topic {TOPIC} at {servers}"));
-    match beside.iter().rev().find(|(code, _)| is_refusal(*code)).or_else(|| first_reason(beside)) {
-        Some((code, why)) if is_refusal(*code) => LogError::Refused { what, log, why: why.clone() },
+    match beside.iter().rev().find(|(code, why)| is_refusal(*code, why)).or_else(|| first_reason(beside)) {
+        Some((code, why)) if is_refusal(*code, why) => LogError::Refused { what, log, why: why.clone() },
         Some((_, why)) => LogError::Unreachable { what, log, why: why.clone() },
         None => LogError::Unreachable { what, log, why: failed.reason.clone() },
     }
@@ -125,6 +127,13 @@ mod tests {
         let error = question("describe", "a:1", &timed_out(), &beside);
         assert!(matches!(&error, LogError::Unreachable { why, .. } if why == "connection refused"), "{error}");
         assert!(error.is_retriable());
+    }
+
+    #[test]
+    fn a_certificate_that_a_broker_refuses_is_a_refusal() {
+        let why = "Receive failed: SSL routines::sslv3 alert bad certificate: SSL alert number 42".to_owned();
+        let beside = [(Code::of(RespErr::RD_KAFKA_RESP_ERR__TRANSPORT), why)];
+        assert!(matches!(question("describe", "a:1", &timed_out(), &beside), LogError::Refused { .. }));
     }
 
     #[test]

@@ -4,8 +4,8 @@
 //! record means. Settings are those of the stock manager; what its Java clients would get is translated
 //! (`translate`, `security`, `jaas`), and refused where it cannot be.
 //!
-//! Three clients: one asks (made when the log is opened), one writes (made by the first successful `ensure`), one reads
-//! (made for the reader). `native` holds all that is unsafe.
+//! Three clients: one asks and one writes (made when the log is opened), one reads (made for the reader). Nothing is
+//! written before the topic was found and has the right number of partitions. `native` holds all that is unsafe.
 #![allow(clippy::disallowed_methods, reason = "shell: measures how long it waits for brokers")]
 
 mod epoch;

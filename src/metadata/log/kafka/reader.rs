@@ -5,19 +5,33 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use super::faults;
+use parking_lot::Mutex;
+
 use super::native::{Code, Consumer, Message, RespErr, Waker};
 use super::settings::Settings;
-use super::{TOPIC, native};
+use super::{TOPIC, faults};
 use crate::metadata::log::{LogError, LogEvent, LogReader};
 
 pub(super) struct KafkaReader {
     consumer: Consumer,
+    current: Arc<Current>,
+    assigned: Vec<i32>,
+    /// Brokers said that the topic is gone.
+    gone: bool,
     settings: Arc<Settings>,
     closed: Arc<AtomicBool>,
     /// Set by a waker: its yield may be eaten by a poll that didn't wait.
     woken: Arc<AtomicBool>,
     told: Told,
+}
+
+/// The waker of the consumer of the moment.
+pub(super) struct Current(Mutex<Arc<Waker>>);
+
+impl Current {
+    pub fn wake(&self) {
+        self.0.lock().wake();
+    }
 }
 
 /// What was told as trouble and not yet been cured: nothing is told twice.
@@ -28,18 +42,42 @@ struct Told {
     down: Option<Instant>,
 }
 
+/// Said of a topic that brokers don't know any more.
+const GONE: &[RespErr] = &[
+    RespErr::RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC,
+    RespErr::RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION,
+    RespErr::RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART,
+    RespErr::RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_ID,
+];
+
 /// Brokers that went down this long ago and go down again were up in between, even if no record tells so.
 const DOWN_AGAIN: Duration = Duration::from_secs(30);
 
 impl KafkaReader {
     pub fn new(settings: Arc<Settings>, closed: Arc<AtomicBool>) -> Result<Self, LogError> {
         let consumer = Consumer::new(&settings.consumer, TOPIC)?;
-        Ok(Self { consumer, settings, closed, woken: Arc::default(), told: Told::default() })
+        let current = Arc::new(Current(Mutex::new(consumer.waker())));
+        let (woken, told) = (Arc::default(), Told::default());
+        Ok(Self { consumer, current, assigned: Vec::new(), gone: false, settings, closed, woken, told })
     }
 
-    /// Wakes the reader for good: used when the log is closed.
-    pub fn native_waker(&self) -> Arc<Waker> {
-        self.consumer.waker()
+    /// Wakes the reader whatever consumer it has: used when the log is closed.
+    pub fn current(&self) -> Arc<Current> {
+        Arc::clone(&self.current)
+    }
+
+    /// A topic that comes again under the same name is another one: its offsets begin anew, and so do its leader epochs,
+    /// which librdkafka takes for outdated ones and waits for ever. So another consumer reads it, from the beginning;
+    /// while it stays away, one after the other finds it missing.
+    fn start_again(&mut self) -> Result<(), LogError> {
+        let mut consumer = Consumer::new(&self.settings.consumer, TOPIC)?;
+        *self.current.0.lock() = consumer.waker();
+        for &partition in &self.assigned {
+            consumer.start(partition, 0).map_err(|code| faults::error("read", &self.settings.servers, code, "", 0))?;
+        }
+        self.consumer = consumer;
+        self.gone = false;
+        Ok(())
     }
 
     fn check_open(&self) -> Result<(), LogError> {
@@ -53,9 +91,9 @@ impl KafkaReader {
     fn hand_out_errors(&mut self, sink: &mut dyn FnMut(LogEvent<'_>)) {
         self.consumer.handle().poll(Duration::ZERO);
         for (code, why) in self.consumer.handle().take_errors() {
-            let refusal = faults::is_refusal(code);
+            let refusal = faults::is_refusal(code, &why);
             let down = code.is(RespErr::RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN);
-            if (refusal && !self.told.refused) || (down && self.told.went_down()) {
+            if (refusal && !self.told.refused) || (down && !self.told.refused && self.told.went_down()) {
                 self.told.refused |= refusal;
                 let error = faults::error("read", &self.settings.servers, code, &why, 0);
                 sink(LogEvent::Trouble { partition: None, error });
@@ -73,6 +111,8 @@ impl LogReader for KafkaReader {
             return Err(LogError::Mismatch { what, log: format!("topic {TOPIC} at {}", self.settings.servers), why });
         }
         self.told.partitions.remove(&partition);
+        self.assigned.retain(|&assigned| assigned != partition);
+        self.assigned.push(partition);
         self.consumer
             .start(partition, from_offset.max(0))
             .map_err(|code| faults::error(&what, &self.settings.servers, code, "", 0))
@@ -81,16 +121,21 @@ impl LogReader for KafkaReader {
     fn unassign(&mut self, partition: i32) -> Result<(), LogError> {
         self.check_open()?;
         self.consumer.stop(partition);
+        self.assigned.retain(|&assigned| assigned != partition);
         self.told.partitions.remove(&partition);
         Ok(())
     }
 
     fn poll(&mut self, timeout: Duration, sink: &mut dyn FnMut(LogEvent<'_>)) -> Result<(), LogError> {
         self.check_open()?;
+        if self.gone {
+            self.start_again()?;
+        }
         self.hand_out_errors(sink);
         let timeout = if self.woken.swap(false, Ordering::AcqRel) { Duration::ZERO } else { timeout };
-        let (told, servers) = (&mut self.told, &self.settings.servers);
+        let (told, servers, gone) = (&mut self.told, &self.settings.servers, &mut self.gone);
         self.consumer.poll(timeout, &mut |message| {
+            *gone |= matches!(message, Message::Error { code, .. } if code.is_any(GONE));
             if let Some(event) = event(message, told, servers) {
                 sink(event);
             }
@@ -99,10 +144,10 @@ impl LogReader for KafkaReader {
     }
 
     fn waker(&self) -> Arc<dyn Fn() + Send + Sync> {
-        let (woken, waker) = (Arc::clone(&self.woken), self.consumer.waker());
+        let (woken, current) = (Arc::clone(&self.woken), self.current());
         Arc::new(move || {
             woken.store(true, Ordering::Release);
-            native::Waker::wake(&waker);
+            current.wake();
         })
     }
 }
@@ -119,7 +164,9 @@ fn event<'a>(message: Message<'a>, told: &mut Told, servers: &str) -> Option<Log
             Some(LogEvent::End { partition, next_offset })
         }
         Message::Error { partition, code, reason } => {
-            if told.partitions.insert(partition, code) == Some(code) {
+            // Said in several words, one after the other.
+            let kind = if code.is_any(GONE) { Code::of(RespErr::RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC) } else { code };
+            if told.partitions.insert(partition, kind) == Some(kind) {
                 return None;
             }
             let error = faults::error(&format!("read partition {partition}"), servers, code, &reason, 0);

@@ -11,8 +11,8 @@ use bytes::Bytes;
 use parking_lot::{Mutex, RwLock};
 use tokio::sync::Semaphore;
 
-use super::native::{Admin, Waker};
-use super::reader::KafkaReader;
+use super::native::Admin;
+use super::reader::{Current, KafkaReader};
 use super::settings::Settings;
 use super::writer::Writer;
 use super::{TOPIC, epoch, faults, topic};
@@ -37,11 +37,11 @@ struct Inner {
     /// Whether the topic was found to be the right one when it was last looked at.
     fits: AtomicBool,
     closed: Arc<AtomicBool>,
-    readers: Mutex<Vec<Weak<Waker>>>,
+    readers: Mutex<Vec<Weak<Current>>>,
 }
 
 impl KafkaLog {
-    /// Reads the settings and makes the client that asks. Waits for no broker.
+    /// Reads the settings and makes the clients that ask and write. Waits for no broker.
     ///
     /// # Errors
     /// [`LogError::Config`] for a setting that is missing, wrong or cannot be honoured.
@@ -51,13 +51,15 @@ impl KafkaLog {
             tracing::warn!(target: "undercroft::kafka", "{warning}");
         }
         let admin = Admin::new(&settings.admin)?;
+        // Long before the first record: an idempotent producer needs half a second until it may write.
+        let writer = Writer::start(settings.producer.clone(), settings.delivery_timeout)?;
         Ok(Self {
             inner: Arc::new(Inner {
                 settings: Arc::new(settings),
                 broker_id,
                 admin: Mutex::new(Some(Arc::new(admin))),
                 questions: Arc::new(Semaphore::new(QUESTIONS_MAX as usize)),
-                writer: RwLock::default(),
+                writer: RwLock::new(Some(Arc::new(writer))),
                 fits: AtomicBool::new(false),
                 closed: Arc::default(),
                 readers: Mutex::default(),
@@ -71,20 +73,9 @@ impl Inner {
         self.closed.load(Ordering::Acquire)
     }
 
-    /// Makes the client that writes, if there is none.
-    fn start_writer(&self) -> Result<(), LogError> {
-        let mut writer = self.writer.write();
-        if writer.is_none() && !self.closed() {
-            let started = Writer::start(self.settings.producer.clone(), self.settings.delivery_timeout)?;
-            *writer = Some(Arc::new(started));
-        }
-        Ok(())
-    }
-
     fn ensure(&self, admin: &Admin) -> Result<LogShape, LogError> {
         match topic::ensure(admin, &self.settings, &|| self.closed()) {
             Ok(shape) => {
-                self.start_writer()?;
                 self.fits.store(true, Ordering::Release);
                 Ok(shape)
             }
@@ -189,7 +180,7 @@ impl MetadataLog for KafkaLog {
         }
         let reader = KafkaReader::new(Arc::clone(&self.inner.settings), Arc::clone(&self.inner.closed))?;
         readers.retain(|reader| reader.strong_count() > 0);
-        readers.push(Arc::downgrade(&reader.native_waker()));
+        readers.push(Arc::downgrade(&reader.current()));
         Ok(Box::new(reader))
     }
 

@@ -73,7 +73,7 @@ async fn the_last_clone_that_goes_frees_the_log() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn closing_during_calls_answers_all_of_them() {
-    for round in 0..20 {
+    for round in 0..10 {
         let folder = tempfile::tempdir().expect("a folder");
         let manager = embedded(folder.path());
         manager.lead_and_follow(&[assigned(1, Some(0))], &[]).expect("assigns");

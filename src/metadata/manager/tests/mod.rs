@@ -2,6 +2,7 @@
 
 mod assignment;
 mod closing;
+mod kafka;
 mod life;
 mod robustness;
 mod scripted;

@@ -86,12 +86,38 @@ async fn a_reader_that_breaks_is_made_anew_and_goes_on_where_it_was() {
 async fn a_log_that_is_no_longer_the_right_one_is_not_written_to() {
     let log = ScriptedLog::new(1);
     let manager = leading(&log).await;
+    log.ensure_failures.lock().extend((0..3).map(|_| scripted::mismatch()));
     log.troubles.lock().push_back((None, scripted::mismatch()));
     until("not ready", || !manager.is_ready(&partition(1))).await;
     let error = add(&manager, 1, 0).await.expect_err("not ready");
     assert!(error.to_string().contains("does not fit"), "{error}");
     assert_eq!(log.keys(0).len(), 0);
+    until("looked at again", || log.ensure_failures.lock().is_empty()).await;
     log.store(0, None, value(&segment(1, 5)));
     until("mended", || manager.is_ready(&partition(1))).await;
+    manager.close();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_defect_that_ends_the_reader_makes_everything_not_ready_and_closes_well() {
+    let log = ScriptedLog::new(1);
+    let manager = leading(&log).await;
+    log.is_panic_due.store(true, std::sync::atomic::Ordering::SeqCst);
+    until("not ready", || !manager.is_ready(&partition(1))).await;
+    let error = manager.list(&partition(1), None).expect_err("not ready").to_string();
+    assert!(error.contains("panic"), "{error}");
+    manager.close();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_log_that_lost_its_records_is_not_taken_for_an_empty_one() {
+    let log = ScriptedLog::new(1);
+    let manager = leading(&log).await;
+    add(&manager, 1, 0).await.expect("adds");
+    log.lose_everything();
+    until("not ready", || !manager.is_ready(&partition(1))).await;
+    let why = || manager.list(&partition(1), None).expect_err("not ready").to_string();
+    until("told why", || why().contains("was the log deleted?")).await;
+    assert!(matches!(add(&manager, 1, 1).await, Err(MetadataError::NotReady { .. })));
     manager.close();
 }

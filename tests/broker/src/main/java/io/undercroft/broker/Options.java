@@ -1,0 +1,43 @@
+package io.undercroft.broker;
+
+import java.nio.file.Path;
+
+/**
+ * What {@code make demo} can be told, from environment variables of these names.
+ *
+ * @param store {@code fs} or {@code s3}
+ * @param kafka the broker's release
+ * @param sizeMb megabytes to produce, of 1,048,576 bytes
+ * @param java home of the JDK that runs the broker, or null for the demo's own
+ * @param plugin how the plugin is put into the broker
+ * @param standIn run Kafka's own managers, to try the harness
+ */
+public record Options(String store, String kafka, int sizeMb, Path java, Managers.Deployment plugin, boolean standIn) {
+    public static final String DEFAULT_KAFKA = "4.4.0";
+
+    public static Options fromEnvironment() {
+        String store = get("STORE", "fs");
+        if (!store.equals("fs") && !store.equals("s3")) {
+            throw new IllegalArgumentException("STORE=" + store + ": expected `fs` or `s3`");
+        }
+        String size = get("SIZE_MB", "256");
+        if (!size.matches("[1-9]\\d{0,5}")) {
+            throw new IllegalArgumentException("SIZE_MB=" + size + ": expected a number from 1 to 999999");
+        }
+        String java = get("BROKER_JAVA", "");
+        if (!java.isEmpty() && !Path.of(java, "bin/java").toFile().canExecute()) {
+            throw new IllegalArgumentException("BROKER_JAVA=" + java + ": no bin/java there; expected the home of a JDK");
+        }
+        boolean standIn = get("STAND_IN", "").equals("1");
+        if (standIn && !store.equals("fs")) {
+            throw new IllegalArgumentException("STAND_IN=1 knows only STORE=fs");
+        }
+        return new Options(store, get("KAFKA", DEFAULT_KAFKA), Integer.parseInt(size),
+                java.isEmpty() ? null : Path.of(java), Managers.Deployment.parse(get("PLUGIN", "classpath")), standIn);
+    }
+
+    private static String get(String name, String otherwise) {
+        String value = System.getenv(name);
+        return value == null || value.isEmpty() ? otherwise : value;
+    }
+}
