@@ -88,6 +88,14 @@ pub(super) fn update(core: &Arc<Core>, mut update: SegmentUpdate) -> Result<Pend
             None | Some(SegmentState::DeleteFinished) => {
                 return Err(MetadataError::UnknownSegment { segment: update.id });
             }
+            Some(SegmentState::CopyFinished)
+                if to == SegmentState::CopyFinished
+                    && [None, state.custom_metadata_of(&update.id)].contains(&update.custom_metadata) =>
+            {
+                // Not written again: the order in which copies finish decides which of them serve reads, and the later
+                // of two records would be the one that compaction keeps.
+                return Ok(Box::pin(std::future::ready(Ok(()))));
+            }
             Some(from) if from.writer_may(to) => from,
             Some(from) => return Err(MetadataError::Refused { segment: update.id, from, to, is_written: false }),
         };

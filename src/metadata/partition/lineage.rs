@@ -17,6 +17,9 @@ pub(super) struct Span {
 pub(super) struct Lineage {
     referenced: BTreeMap<Offset, Span>,
     unreferenced: HashSet<KafkaUuid>,
+    /// Of the unreferenced: complete segments that wait behind a longer one with the same start, the longest first. When
+    /// that one goes, they serve reads. So it makes no difference whether a reader met its deletion before or after them.
+    waiting: BTreeMap<Offset, Vec<Span>>,
     /// Never goes down, also when all segments are gone: a broker asks it where to go on copying.
     highest: Option<Offset>,
 }
@@ -29,19 +32,24 @@ impl Lineage {
 
     /// `segment` is complete and serves `start..=end` of this epoch.
     ///
-    /// What it covers from its start on leaves the lookups: an earlier leader copied a part of it. A span that starts
-    /// at the same offset and ends later stays.
+    /// What it covers from its start on leaves the lookups for good: an earlier leader copied a part of it. A span that
+    /// starts at the same offset and ends later stays, as long as it is there.
     pub(super) fn finish(&mut self, segment: KafkaUuid, start: Offset, end: Offset) {
         if self.highest.is_some_and(|highest| highest <= end) {
             while let Some(last) = self.referenced.last_entry().filter(|last| *last.key() >= start) {
+                self.waiting.remove(last.key());
                 self.unreferenced.insert(last.remove().segment);
             }
         }
         self.highest = self.highest.max(Some(end));
         if self.referenced.get(&start).is_some_and(|span| span.segment != segment && span.end > end) {
             self.unreferenced.insert(segment);
+            let waiting = self.waiting.entry(start).or_default();
+            waiting.retain(|other| other.segment != segment && other.end > end);
+            waiting.push(Span { segment, end });
             return;
         }
+        self.waiting.remove(&start);
         self.unreferenced.remove(&segment);
         if let Some(hidden) = self.referenced.insert(start, Span { segment, end })
             && hidden.segment != segment
@@ -52,10 +60,25 @@ impl Lineage {
 
     /// `segment` serves no more reads; lists go on to show it.
     pub(super) fn withdraw(&mut self, segment: KafkaUuid, start: Offset) {
+        self.unreferenced.insert(segment);
+        if let Some(waiting) = self.waiting.get_mut(&start) {
+            waiting.retain(|span| span.segment != segment);
+        }
         if self.referenced.get(&start).is_some_and(|span| span.segment == segment) {
             self.referenced.remove(&start);
+            self.promote(start);
         }
-        self.unreferenced.insert(segment);
+    }
+
+    /// Lets the longest segment that waits at `start` serve reads.
+    fn promote(&mut self, start: Offset) {
+        let Some(mut waiting) = self.waiting.remove(&start).filter(|waiting| !waiting.is_empty()) else { return };
+        let next = waiting.remove(0);
+        self.unreferenced.remove(&next.segment);
+        self.referenced.insert(start, next);
+        if !waiting.is_empty() {
+            self.waiting.insert(start, waiting);
+        }
     }
 
     /// `segment` is no more.

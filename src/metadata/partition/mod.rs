@@ -5,7 +5,8 @@
 //!
 //! Lookups answer as Kafka's `RemoteLogMetadataCache` does, with one difference: of two segments that start at the same
 //! offset the longer one stays in the lookups, whichever finished last. (There the shorter one hides the tail of the
-//! longer one from readers, and the longer one from retention.)
+//! longer one from readers, and the longer one from retention.) When the longer one goes, the shorter one serves what it has,
+//! as it would there.
 
 mod apply;
 mod lineage;

@@ -134,6 +134,22 @@ fn a_shorter_segment_with_the_same_start_hides_nothing() {
 }
 
 #[test]
+fn a_shorter_segment_serves_reads_once_the_longer_one_goes_whichever_a_reader_met_first() {
+    let mut whole_log = Subject::new();
+    whole_log.copied(2, 0, 200, &[(0, 0)]);
+    let _ = whole_log.to(2, DeleteStarted);
+    whole_log.copied(1, 0, 100, &[(0, 0)]);
+    let _ = whole_log.to(2, DeleteStarted);
+    let mut compacted_log = Subject::new();
+    compacted_log.copied(2, 0, 200, &[(0, 0)]);
+    compacted_log.copied(1, 0, 100, &[(0, 0)]);
+    let _ = compacted_log.to(2, DeleteStarted);
+    for subject in [whole_log, compacted_log] {
+        assert_eq!((subject.find(0, 50), subject.find(0, 150)), (Some(1), None));
+    }
+}
+
+#[test]
 fn the_next_transaction_index_is_looked_for_within_one_unbroken_epoch() {
     let mut subject = Subject::new();
     let empty = |number, start, end| SegmentMetadata {

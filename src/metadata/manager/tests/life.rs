@@ -87,6 +87,7 @@ async fn steps_that_the_state_does_not_allow_are_refused_before_anything_is_writ
     add(&manager, 1, 0).await.expect("adds again, as after a lost answer");
     assert!(refused(update(&manager, 1, 0, DeleteFinished).await));
     update(&manager, 1, 0, CopyFinished).await.expect("finishes");
+    update(&manager, 1, 0, CopyFinished).await.expect("said already, not written again");
     assert!(refused(add(&manager, 1, 0).await));
     let written = log.keys(0).len();
     assert_eq!(written, 3);

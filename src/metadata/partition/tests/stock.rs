@@ -10,6 +10,8 @@ use super::*;
 struct StockEpoch {
     offset_to_id: BTreeMap<i64, u8>,
     unreferenced: BTreeSet<u8>,
+    /// Start and number of those that a longer one keeps out, in the order in which they finished.
+    kept_out: Vec<(i64, u8)>,
     highest: Option<i64>,
 }
 
@@ -51,12 +53,17 @@ impl Stock {
                         && entry.highest.expect("set with the entry") <= end
                     {
                         entry.offset_to_id.remove(&key);
+                        entry.kept_out.retain(|&(start, _)| start != key);
                         entry.unreferenced.insert(last);
                     }
                     entry.highest = entry.highest.max(Some(end));
                     // The difference that we chose: Kafka puts the shorter one over the longer one.
                     let other = entry.offset_to_id.get(&start.0).copied().filter(|&other| other != number);
+                    entry.kept_out.retain(|&(at, other)| {
+                        at != start.0 || (other != number && end_in_epoch(&segments[&other].0, epoch.0) > end)
+                    });
                     if other.is_some_and(|other| end_in_epoch(&segments[&other].0, epoch.0) > end) {
+                        entry.kept_out.push((start.0, number));
                         entry.unreferenced.insert(number);
                         continue;
                     }
@@ -65,10 +72,16 @@ impl Stock {
                     entry.unreferenced.remove(&number);
                 }
                 DeleteStarted => {
+                    entry.unreferenced.insert(number);
+                    entry.kept_out.retain(|&kept_out| kept_out != (start.0, number));
                     if entry.offset_to_id.get(&start.0) == Some(&number) {
                         entry.offset_to_id.remove(&start.0);
+                        let next = entry.kept_out.iter().position(|&(at, _)| at == start.0);
+                        if let Some((_, next)) = next.map(|next| entry.kept_out.remove(next)) {
+                            entry.unreferenced.remove(&next);
+                            entry.offset_to_id.insert(start.0, next);
+                        }
                     }
-                    entry.unreferenced.insert(number);
                 }
                 DeleteFinished => {
                     entry.unreferenced.remove(&number);
