@@ -1,4 +1,5 @@
 //! `include/undercroft.h` is what `src/ffi` says, and C compilers of several standards take it.
+#![allow(clippy::expect_used, clippy::panic, reason = "a test ends where its premise fails")]
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -99,11 +100,8 @@ fn compile(compiler: &str, standard: &str, source: &Path, object: &Path) {
 
 /// Whether the compiler knows a standard at all; C23 has two names.
 fn knows(compiler: &str, standard: &str) -> bool {
-    let probe = Command::new(compiler).args(["-fsyntax-only", "-x", "c", "/dev/null"]).arg(format!("-std={standard}"));
-    probe_succeeds(probe)
-}
-
-fn probe_succeeds(probe: &mut Command) -> bool {
+    let mut probe = Command::new(compiler);
+    probe.args(["-fsyntax-only", "-x", "c", "/dev/null"]).arg(format!("-std={standard}"));
     probe.output().is_ok_and(|output| output.status.success())
 }
 
@@ -133,4 +131,44 @@ fn c_and_cpp_compilers_take_the_header_alone_and_twice_in_two_units() {
         let linked = Command::new(compiler).args(&objects).arg("-o").arg(folder.join("both")).status();
         assert!(linked.is_ok_and(|status| status.success()), "two units with the header link, {standard}");
     }
+}
+
+#[test]
+fn the_law_has_the_table_of_codes_that_the_library_has() {
+    let law = fs::read_to_string(root().join("docs/ABI.md")).expect("docs/ABI.md is there");
+    let in_law: Vec<_> = law.lines().filter(|line| line.starts_with("| `UC_")).collect();
+    let in_library: Vec<_> = undercroft::ffi::code::uc_code::all()
+        .iter()
+        .map(|code| {
+            format!(
+                "| `{}` | {} | {} | {} | {} |",
+                code.c_name().to_str().expect("ASCII"),
+                code.status(),
+                if code.is_retriable() { "yes" } else { "no" },
+                code.text(),
+                code.java_class()
+            )
+        })
+        .collect();
+    assert_eq!(
+        in_law,
+        in_library,
+        "the table in docs/ABI.md is not the one of src/ffi/code.rs; it should be:\n{}",
+        in_library.join("\n")
+    );
+}
+
+#[test]
+fn the_law_shows_the_example_that_is_compiled() {
+    let law = fs::read_to_string(root().join("docs/ABI.md")).expect("docs/ABI.md is there");
+    let example = fs::read_to_string(root().join("examples/c/copy_and_read.c")).expect("the example is there");
+    let shown = law
+        .split("```c\n")
+        .find_map(|block| block.split_once("\n```").map(|(code, _)| code).filter(|code| code.contains("int main")));
+    assert_eq!(
+        shown.map(str::trim),
+        Some(example.trim()),
+        "docs/ABI.md shows another example than examples/c/copy_and_read.c"
+    );
+    compile("cc", "c11", &root().join("examples/c/copy_and_read.c"), &scratch("example").join("copy_and_read.o"));
 }

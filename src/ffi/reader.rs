@@ -47,11 +47,11 @@ struct Stream {
     step: Step,
 }
 
-type Reading = Pin<Box<dyn Future<Output = (SegmentReader, Result<Bytes, StorageError>)> + Send>>;
+type Reading = Pin<Box<dyn Future<Output = (Box<SegmentReader>, Result<Bytes, StorageError>)> + Send>>;
 
 /// A read that timed out goes on with the next call, so nothing that was fetched is lost.
 enum Step {
-    Idle(SegmentReader),
+    Idle(Box<SegmentReader>),
     Reading(Reading),
     /// Only while a step is taken.
     Lost,
@@ -61,7 +61,7 @@ noun!(Reader, uc_reader_t, 0xC8);
 
 impl Reader {
     pub(super) fn new(storage: Arc<Storage>, reader: SegmentReader) -> Self {
-        let stream = Stream { rest: Bytes::new(), step: Step::Idle(reader) };
+        let stream = Stream { rest: Bytes::new(), step: Step::Idle(Box::new(reader)) };
         Self { storage, cancel: Signal::default(), stream: Mutex::new(stream) }
     }
 

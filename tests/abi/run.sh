@@ -51,7 +51,6 @@ case $mode in
     ;;
   valgrind)
     command -v valgrind >/dev/null || { echo "valgrind is not installed: apt-get install valgrind" >&2; exit 2; }
-    exec valgrind --quiet --error-exitcode=3 --leak-check=full --errors-for-leak-kinds=definite \
-      --suppressions="$here/valgrind.supp" "$out/abi"
+    exec valgrind --quiet --error-exitcode=3 --leak-check=full --errors-for-leak-kinds=definite --show-leak-kinds=definite "$out/abi"
     ;;
 esac
