@@ -129,6 +129,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg(debug_assertions)]
     #[should_panic(expected = "registered twice")]
     fn a_name_is_registered_once() {
         let mut registry = Registry::new();
