@@ -12,6 +12,7 @@ mod epoch;
 mod faults;
 mod jaas;
 mod native;
+mod read_only;
 mod reader;
 mod security;
 mod settings;
@@ -20,6 +21,7 @@ mod topic;
 mod translate;
 mod writer;
 
+pub use read_only::open_read_only;
 pub use shell::KafkaLog;
 pub use translate::{JavaSettings, Property, Role, Translated, translate};
 
