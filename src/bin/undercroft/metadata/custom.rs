@@ -39,12 +39,12 @@ impl Custom {
                 "undercroft: object of {}, blocks of {}, prefix {}",
                 text::bytes(place.object_length()),
                 text::bytes(place.block_size.bytes()),
-                place.prefix.as_deref().map_or_else(|| "not recorded".to_owned(), |prefix| format!("\"{prefix}\""))
+                place.prefix.as_deref().map_or_else(|| "not recorded".to_owned(), |prefix| format!("{prefix:?}"))
             ),
             Self::Aivens(fields) => {
                 let size = fields.remote_size_bytes.map(|size| format!("objects of {}", text::bytes(size)));
-                let prefix = fields.object_prefix.as_ref().map(|prefix| format!("prefix \"{prefix}\""));
-                let key = fields.object_key.as_ref().map(|key| format!("key {key}"));
+                let prefix = fields.object_prefix.as_ref().map(|prefix| format!("prefix {prefix:?}"));
+                let key = fields.object_key.as_ref().map(|key| format!("key {key:?}"));
                 format!("aiven: {}", [size, prefix, key].into_iter().flatten().collect::<Vec<_>>().join(", "))
             }
             Self::Unknown(bytes) if bytes.is_empty() => "empty".to_owned(),

@@ -68,7 +68,7 @@ fn as_text(rows: &[Row<'_>]) -> String {
     table[0].extend(["BYTES", "OFFSETS", "LAST EVENT", "TOPIC ID"].map(str::to_owned));
     for row in rows {
         let partition = row.user.partition();
-        let mut cells = vec![partition.topic.to_string(), partition.partition.to_string()];
+        let mut cells = vec![partition.topic.escape_debug().to_string(), partition.partition.to_string()];
         cells.extend(STATES.map(|(state, _)| row.count(state).to_string()));
         cells.push(text::bytes(row.bytes()));
         cells.push(offsets(&row.segments));

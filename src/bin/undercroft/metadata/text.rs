@@ -50,7 +50,7 @@ pub fn hex(bytes: &[u8]) -> String {
 
 /// A user partition as Kafka's tools print it.
 pub fn partition(partition: &TopicIdPartition) -> String {
-    format!("{}-{}", partition.topic, partition.partition)
+    format!("{}-{}", partition.topic.escape_debug(), partition.partition)
 }
 
 /// `3/1205`: metadata partition and offset.
@@ -71,8 +71,10 @@ pub fn place_json(place: Place) -> Value {
     json!({ "metadataPartition": place.partition, "offset": place.offset, "timestampMs": place.timestamp_ms })
 }
 
-/// Writes to standard output. False if its reader has seen enough.
+/// Writes to standard output. False if its reader has seen enough. Whoever may write to a log must not be able to steer a
+/// terminal: control characters are replaced.
 pub fn put(text: &str) -> Result<bool, Failure> {
+    let text = text.replace(|c: char| c.is_control() && c != '\n', "\u{fffd}");
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Ok(()) => Ok(true),
