@@ -254,7 +254,7 @@ fn of_tally(survey: &Survey) -> impl Iterator<Item = Finding> + use<> {
     let found = found.map(|(severity, kind, places, what)| Finding {
         count: places.count,
         records: places.clone(),
-        ..Finding::new(severity, kind, format!("{} records {what}", places.count))
+        ..Finding::new(severity, kind, format!("{} of {} records {what}", places.count, tally.records))
     });
     found.collect::<Vec<_>>().into_iter()
 }

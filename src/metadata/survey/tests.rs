@@ -1,5 +1,7 @@
 //! Surveys of logs that a test makes up.
 
+use proptest::prelude::*;
+
 use super::*;
 use crate::metadata::partition::Naming;
 use crate::metadata::plan::{add_key, update_key};
@@ -227,4 +229,39 @@ fn exported_records_lead_to_the_same_segments_and_a_stock_reader_takes_each() {
     let highest = |log: &Log| log.user().state.highest_offset(LeaderEpoch(1));
     assert_eq!(highest(&imported), Some(Offset(500)), "a segment that was finished is said to have been");
     assert_ne!(highest(&log), None);
+}
+
+/// Bytes that are often near a record or a key.
+fn near(whole: Vec<u8>) -> impl Strategy<Value = Option<Vec<u8>>> {
+    let flipped = (0..whole.len(), any::<u8>()).prop_map(move |(at, byte)| {
+        let mut bytes = whole.clone();
+        bytes[at] = byte;
+        bytes
+    });
+    proptest::option::of(prop_oneof![flipped, proptest::collection::vec(any::<u8>(), 0..80)])
+}
+
+proptest! {
+    /// Whatever bytes records have, each is counted once by what became of it.
+    #[test]
+    fn every_record_is_counted_once(
+        records in proptest::collection::vec(
+            (
+                near(add_key(&partition(), Offset(9), KafkaUuid([1; 16]), SHORT).to_bytes().to_vec()),
+                near(encode_segment(&segment(1, 0, 0, 9), LeaderEpoch(1), Version::V1).to_vec()),
+            ),
+            0..8,
+        ),
+    ) {
+        let mut log = Log::new();
+        for (key, value) in &records {
+            log.raw(key.as_deref(), value.as_deref());
+        }
+        let t = log.survey.tally();
+        let places = t.refused.count + t.unreadable.count + t.newer.count + t.misplaced.count;
+        prop_assert_eq!(t.applied + t.kept + t.tombstones + t.skipped + places, t.records);
+        prop_assert_eq!(t.records, records.len() as u64);
+        check(&log.survey, i64::MAX, 0, &|_| true);
+        log.survey.user_partitions().into_iter().for_each(|user| drop(stock_records(user)));
+    }
 }

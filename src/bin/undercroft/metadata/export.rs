@@ -55,8 +55,9 @@ fn refuse_what_would_be_missing(survey: &Survey, log: &str) -> Result<(), Failur
         return Ok(());
     }
     Err(Failure(format!(
-        "{log}: {missing} records cannot be read or stand in the wrong partition, and what they say would be missing; \
-         `undercroft metadata verify` says which, `--skip-unreadable` exports the rest"
+        "{log}: {missing} of {} records cannot be read or stand in the wrong partition, and what they say would be missing; \
+         `undercroft metadata verify` says which, `--skip-unreadable` exports the rest",
+        tally.records
     )))
 }
 
