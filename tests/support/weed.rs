@@ -1,4 +1,11 @@
 //! SeaweedFS, started by the test, and a proxy in front of it that misbehaves.
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    reason = "test support: a failure of the set-up is a failed test"
+)]
 #![allow(dead_code, reason = "each test binary uses its part")]
 
 use std::io::{Read as _, Write as _};
@@ -127,16 +134,22 @@ impl Weed {
         Some(String::from_utf8_lossy(&answer).into_owned())
     }
 
-    /// Names of what is in a folder of the bucket.
-    pub fn names(&self, folder: &str) -> Vec<String> {
-        let answer = self.filer("GET", &format!("/buckets/{BUCKET}/{folder}?limit=1000")).unwrap_or_default();
+    /// Makes a bucket, which is a folder of the filer.
+    pub fn make_bucket(&self, bucket: &str) {
+        let answer = self.filer("POST", &format!("/buckets/{bucket}/")).unwrap_or_default();
+        assert!(answer.starts_with("HTTP/1.1 20"), "{answer}");
+    }
+
+    /// Names of what is in a folder of a bucket.
+    pub fn names(&self, bucket: &str, folder: &str) -> Vec<String> {
+        let answer = self.filer("GET", &format!("/buckets/{bucket}/{folder}?limit=1000")).unwrap_or_default();
         let paths = answer.split("\"FullPath\":").skip(1);
         paths.filter_map(|rest| rest.split('"').nth(1).map(str::to_owned)).collect()
     }
 
     /// Multipart uploads that were begun and neither completed nor aborted.
-    pub fn open_uploads(&self) -> Vec<String> {
-        self.names(".uploads/")
+    pub fn open_uploads(&self, bucket: &str) -> Vec<String> {
+        self.names(bucket, ".uploads/")
     }
 }
 
