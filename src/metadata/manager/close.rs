@@ -79,6 +79,7 @@ fn reader_died(core: &Core) {
     for meta in core.directory.read().meta.values() {
         meta.set_trouble(why.to_owned(), true);
     }
+    core.count_partitions();
 }
 
 impl Drop for Lifetime {

@@ -117,6 +117,8 @@ impl Thread<'_> {
         let has_unused = self.core.directory.read().has_unused();
         let unused = if has_unused { self.core.directory.write().take_unused() } else { Vec::new() };
         for unused in unused {
+            // Whoever needs it next reads it from the start, and perhaps another log.
+            self.core.waiters.lock().forget(unused.index);
             let live = i64::try_from(unused.live_segments()).unwrap_or(0);
             self.core.instruments.segments_live.add(-live);
             if self.readings.remove(&unused.index).is_some_and(|reading| reading.is_assigned) {
@@ -213,14 +215,15 @@ impl Thread<'_> {
     }
 }
 
-/// The log ends before what was read of it: it was made anew, and what is known is of another one.
+/// The log ends before what was read of it: it was made anew or cut, and what is known is of another one. That does not
+/// pass when it has grown again, as the records that took the place of the lost ones are not applied.
 fn shrunk(core: &Arc<Core>, reading: &Reading, end: i64) {
     let why = format!(
-        "metadata partition {} ends at offset {end}, but records up to {} were read before; was the log deleted?",
+        "metadata partition {} ends at offset {end}, but records up to {} were read before",
         reading.meta.index, reading.position
     );
-    if reading.meta.trouble().as_ref() != Some(&why) {
-        tracing::error!("{why}");
+    if reading.meta.lose_records() {
+        tracing::error!("{why}; was the log deleted? Restart this broker to go on with what the log has now");
     }
     startup::look_again(core, &why);
     reading.meta.set_trouble(why, true);
