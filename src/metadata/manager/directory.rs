@@ -55,7 +55,8 @@ pub(super) struct MetaPartition {
     trouble: Mutex<Option<String>>,
     /// Whether it is so wrong that what is known must not be used.
     has_trouble: AtomicBool,
-    /// Whether records that were read are no longer in the log. For good: what took their place was passed over.
+    /// Whether records that were read are no longer in the log. For good, unless the last of them is met again: what took
+    /// their place was passed over.
     has_lost_records: AtomicBool,
     pub(super) states: Mutex<HashMap<TopicIdPartition, SharedState>>,
 }
@@ -251,6 +252,11 @@ impl MetaPartition {
     /// The log ends before what was read of it. Tells whether that is news.
     pub(super) fn lose_records(&self) -> bool {
         !self.has_lost_records.swap(true, Ordering::AcqRel)
+    }
+
+    /// They are there after all.
+    pub(super) fn find_records(&self) {
+        self.has_lost_records.store(false, Ordering::Release);
     }
 
     pub(super) fn trouble(&self) -> Option<String> {
