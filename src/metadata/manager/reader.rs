@@ -11,12 +11,12 @@ use crate::metadata::partition::Outcome;
 
 use super::core::Core;
 use super::directory::MetaPartition;
+use super::env::RETRY_PAUSE_MAX;
 use super::intake::Intake;
 use super::quiet::Quiet;
 use super::startup;
 
 const POLL_MAX: Duration = Duration::from_millis(500);
-const PAUSE_MAX: Duration = Duration::from_secs(5);
 const READING: &str = "reading the log of remote segment metadata";
 
 /// A metadata partition as the thread sees it.
@@ -46,7 +46,7 @@ pub(super) fn run(core: &Arc<Core>) {
         intake: Intake::new(Arc::clone(core)),
         readings: HashMap::new(),
         quiet: Quiet::default(),
-        pause: core.options.retry_interval,
+        pause: core.options.retry_pause,
         reconciled: None,
     };
     while !core.is_closed() {
@@ -85,7 +85,7 @@ impl Thread<'_> {
         self.quiet.failed(READING, error);
         *self.core.reading_failure.lock() = Some(error.to_string());
         let until = Instant::now() + self.pause;
-        self.pause = (self.pause * 2).min(PAUSE_MAX);
+        self.pause = (self.pause * 2).min(RETRY_PAUSE_MAX);
         while !self.core.is_closed() && Instant::now() < until {
             // A ring during the pause is not lost: the next reader looks at all assignments anyway.
             self.core.bell.take();
@@ -180,7 +180,7 @@ impl Thread<'_> {
             }
             LogEvent::End { partition, next_offset } => {
                 let Some(reading) = readings.get_mut(&partition) else { return };
-                *pause = core.options.retry_interval;
+                *pause = core.options.retry_pause;
                 quiet.succeeded(READING);
                 *core.reading_failure.lock() = None;
                 if next_offset < reading.position {
