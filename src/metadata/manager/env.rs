@@ -38,11 +38,15 @@ impl MetadataEnv {
     }
 }
 
+/// No pause between two tries is longer.
+pub(super) const RETRY_PAUSE_MAX: Duration = Duration::from_secs(5);
+
 /// Checked settings of the manager itself.
 #[derive(Debug)]
 pub(super) struct Options {
     pub(super) consume_wait: Duration,
-    pub(super) retry_interval: Duration,
+    /// First pause between two tries; it doubles up to [`RETRY_PAUSE_MAX`].
+    pub(super) retry_pause: Duration,
     pub(super) are_newer_records_ignored: bool,
 }
 
@@ -50,7 +54,7 @@ impl Options {
     pub(super) fn read(config: &Config) -> Result<Self, ConfigError> {
         Ok(Self {
             consume_wait: config.millis(&keys::CONSUME_WAIT_MS)?,
-            retry_interval: config.millis(&keys::INITIALIZATION_RETRY_INTERVAL_MS)?,
+            retry_pause: config.millis(&keys::INITIALIZATION_RETRY_INTERVAL_MS)?.min(RETRY_PAUSE_MAX),
             are_newer_records_ignored: config.boolean(&keys::IGNORE_NEWER_RECORDS)?,
         })
     }

@@ -222,7 +222,7 @@ fn open(options: &EmbeddedOptions) -> Result<Open, LogError> {
         broken: BTreeMap::new(),
     };
     std::thread::Builder::new()
-        .name("uc-metadata-log".to_owned())
+        .name("undercroft-log".to_owned())
         .spawn(move || writer.run())
         .map_err(|error| failed("start the writer of", error.into()))?;
     Ok(Open { shared, commands, ended: Some(ended) })
