@@ -4,6 +4,7 @@ use std::ffi::c_char;
 
 use parking_lot::Mutex;
 
+use crate::config::metadata::TOPIC_PREFIX;
 use crate::config::storage::DRIVER_PREFIX;
 use crate::config::{Config, Side, Warning, markdown};
 
@@ -162,11 +163,16 @@ pub extern "C" fn uc_config_free(config: *mut uc_config_t) {
 
 /// The side, and the beginnings of keys that belong to what the side talks to.
 fn side_of(number: i32) -> Result<(Side, &'static [&'static str]), Failure> {
-    const CLIENTS: &[&str] =
-        &["remote.log.metadata.common.client.", "remote.log.metadata.consumer.", "remote.log.metadata.producer."];
+    const OPEN: &[&str] = &[
+        "remote.log.metadata.common.client.",
+        "remote.log.metadata.admin.",
+        "remote.log.metadata.consumer.",
+        "remote.log.metadata.producer.",
+        TOPIC_PREFIX,
+    ];
     match number {
         n if n == uc_side::UC_SIDE_STORAGE as i32 => Ok((Side::Storage, &[DRIVER_PREFIX])),
-        n if n == uc_side::UC_SIDE_METADATA as i32 => Ok((Side::Metadata, CLIENTS)),
+        n if n == uc_side::UC_SIDE_METADATA as i32 => Ok((Side::Metadata, OPEN)),
         n => Err(Failure::argument(format!("side is {n}; known are 0 (storage) and 1 (metadata)"))),
     }
 }

@@ -85,8 +85,12 @@ impl CopyPolicy {
         for (front, lag) in all.chain(topics) {
             let is_set = |name: &str| config.raw(&format!("{front}{name}")).is_some();
             let (useless, zero, remedy) = match lag {
-                CopyLag { ms: 0, bytes: 1.. | ..0 } if is_set(bytes) => (bytes, ms, "-1 follows `local.retention.ms`"),
-                CopyLag { ms: 1.. | ..0, bytes: 0 } if is_set(ms) => (ms, bytes, "-1 follows `local.retention.bytes`"),
+                CopyLag { ms: 0, bytes: 1.. | ..=-1 } if is_set(bytes) => {
+                    (bytes, ms, "-1 follows `local.retention.ms`")
+                }
+                CopyLag { ms: 1.. | ..=-1, bytes: 0 } if is_set(ms) => {
+                    (ms, bytes, "-1 follows `local.retention.bytes`")
+                }
                 _ => continue,
             };
             self.warnings.push(format!(

@@ -58,7 +58,8 @@ impl Options {
 
 /// Checks all values. Keys that nobody knows are the host's to warn of: it asks with [`Config::check`] itself.
 pub(super) fn check(config: &Config) -> Result<(), ConfigError> {
-    config.check(Side::Metadata, CLIENT_PREFIXES).map(|_| ())
+    let open = [CLIENT_PREFIXES, &[keys::TOPIC_PREFIX]].concat();
+    config.check(Side::Metadata, &open).map(|_| ())
 }
 
 /// The log that the configuration names, not opened yet.
