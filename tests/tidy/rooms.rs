@@ -10,7 +10,7 @@ const ROWS: &[(&str, &[&str])] = &[
     ("metrics", &["model"]),
     ("metadata", &["model", "wire", "config", "metrics", "tiering"]),
     ("storage", &["model", "wire", "config", "metrics"]),
-    ("tiering", &["model", "config"]),
+    ("tiering", &["config"]),
     ("diskless", &["model", "config", "metrics"]),
     ("ffi", &["model", "wire", "config", "metrics", "metadata", "storage", "tiering", "diskless"]),
     // A crate of its own, which sees the library from outside.

@@ -18,7 +18,7 @@ fn aged(age_ms: i64) -> SegmentMetadata {
     SegmentMetadata { max_timestamp_ms: now_ms() - age_ms, ..segment(1, 0) }
 }
 
-fn retention(local_ms: i64, local_bytes: i64) -> Result<Vec<(&'static str, String)>, LogError> {
+fn retention(local_ms: i64, local_bytes: i64) -> scripted::Told {
     Ok(vec![
         ("local.retention.ms", local_ms.to_string()),
         ("local.retention.bytes", local_bytes.to_string()),

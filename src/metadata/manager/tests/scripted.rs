@@ -12,6 +12,8 @@ use super::*;
 use crate::metadata::log::{LogError, LogEvent, LogReader, LogShape, SettingsOf};
 
 type Stored = (i64, Option<Bytes>, Option<Bytes>);
+/// Settings by name, or why there are none.
+pub(super) type Told = Result<Vec<(&'static str, String)>, LogError>;
 
 pub(super) struct ScriptedLog {
     partitions: i32,
@@ -38,8 +40,8 @@ pub(super) struct ScriptedLog {
     pub(super) epochs: Mutex<VecDeque<Result<i32, LogError>>>,
     pub(super) epoch_questions: AtomicUsize,
     /// Answers about settings; the last one is given for ever.
-    pub(super) topic_settings: Mutex<VecDeque<Result<Vec<(&'static str, String)>, LogError>>>,
-    pub(super) broker_settings: Mutex<VecDeque<Result<Vec<(&'static str, String)>, LogError>>>,
+    pub(super) topic_settings: Mutex<VecDeque<Told>>,
+    pub(super) broker_settings: Mutex<VecDeque<Told>>,
     pub(super) settings_questions: AtomicUsize,
     /// Every assignment of a reader.
     pub(super) assigns: Mutex<Vec<(i32, i64)>>,

@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Test;
 /** Segments that stay local only for a while (KIP-1241), on a broker that knows nothing of it and on one that does. */
 class DelayedUploadIT {
     private static final long NONE = -1;
-    private static final int LAG_MS = 15_000;
+    private static final int LAG_MS = 25_000;
     private static final Map<String, String> KEPT_LOCALLY = Map.of("local.retention.ms", "3600000");
 
     @Test
@@ -28,7 +28,7 @@ class DelayedUploadIT {
             try (TieredTopic slow = topic(rig, "slow", 1, KEPT_LOCALLY);
                     TieredTopic eager = topic(rig, "eager", 1, KEPT_LOCALLY);
                     TieredTopic capped = topic(rig, "capped", 1, Map.of("local.retention.ms", "2000"))) {
-                for (TieredTopic topic : List.of(slow, eager, capped)) {
+                for (TieredTopic topic : List.of(eager, capped, slow)) {
                     topic.produce(3_000); // two closed segments and the active one
                 }
                 long produced = System.nanoTime();
