@@ -1,10 +1,11 @@
 //! The storage side over a folder: what is copied is read, what is wrong is said, and nothing is left behind.
+#![allow(clippy::disallowed_methods, clippy::panic, clippy::expect_used, reason = "tests of a shell wait and measure")]
 
 mod support;
 
 use std::time::Duration;
 
-use support::{Sample, assert_indexes, files_below, folder_manager, metric, read};
+use support::{Sample, assert_indexes, files_below, folder_manager, metric, objects_below, read};
 use undercroft::storage::StorageError;
 
 const MIB: usize = 1 << 20;
@@ -17,7 +18,7 @@ async fn what_is_copied_is_read_back_and_deleted_without_a_trace() {
     for size in [0, 1, 65_535, 65_536, 65_537, 3 * MIB, 13 * MIB + 7] {
         let mut sample = Sample::new(size);
         sample.copy(&manager).await.expect("copied");
-        assert_eq!(read(&manager, &sample.segment, 0, None).await.expect("read"), sample.data, "{size}");
+        assert!(read(&manager, &sample.segment, 0, None).await.expect("read") == sample.data, "{size}");
         for (start, end) in [(0, 0), (17, 16_000), (65_530, 65_540), (size as u64 / 2, u64::MAX - 1)] {
             if start < size as u64 {
                 let expected = &sample.data[start as usize..(end.min(size as u64 - 1) + 1) as usize];
@@ -30,14 +31,15 @@ async fn what_is_copied_is_read_back_and_deleted_without_a_trace() {
             Err(StorageError::InvalidArgument { .. })
         ));
         assert_indexes(&manager, &sample.segment).await;
-        let objects = files_below(root.path());
+        let objects = objects_below(root.path());
         assert_eq!(objects.len(), 1, "{objects:?}");
         manager.delete(std::slice::from_ref(&sample.segment)).await.expect("deleted");
         manager.delete(std::slice::from_ref(&sample.segment)).await.expect("deleted again");
-        assert_eq!(files_below(root.path()), Vec::<std::path::PathBuf>::new());
+        assert_eq!(objects_below(root.path()), Vec::<std::path::PathBuf>::new());
     }
     assert_eq!(metric(&manager, "copy-total"), 7.0);
     manager.close().await;
+    assert_eq!(files_below(root.path()), Vec::<std::path::PathBuf>::new());
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -61,7 +63,7 @@ async fn every_kind_of_damage_is_named_and_no_wrong_byte_comes_out() {
     let root = tempfile::tempdir().expect("a folder");
     let mut sample = Sample::new(200_000);
     sample.copy(&folder_manager(root.path(), &[])).await.expect("copied");
-    let object = files_below(root.path()).remove(0);
+    let object = objects_below(root.path()).remove(0);
     let intact = std::fs::read(&object).expect("readable");
     let name = object.file_name().expect("a name").to_str().expect("UTF-8").to_owned();
     for at in (0..intact.len()).step_by(977).chain([intact.len() - 1]) {
@@ -72,10 +74,10 @@ async fn every_kind_of_damage_is_named_and_no_wrong_byte_comes_out() {
         let data = read(&manager, &sample.segment, 0, None).await;
         let index = manager.fetch_index(&sample.segment, undercroft::model::IndexType::Offset).await;
         if at < 200_016 {
-            let error = data.expect_err("damage in the data").to_string();
+            let error = data.map(|bytes| bytes.len()).expect_err("damage in the data").to_string();
             assert!(error.contains(&name) && error.contains(&format!("chunk {}", at / 65_540)), "{error}");
         } else {
-            assert_eq!(data.expect("damage elsewhere"), sample.data);
+            assert!(data.expect("damage elsewhere") == sample.data);
             let footer_or_index = index.err().map(|error| error.to_string());
             assert!(
                 footer_or_index
@@ -153,12 +155,12 @@ async fn a_source_that_changes_under_the_copy_leaves_all_or_nothing() {
             changed.await.expect("changed");
             match copied {
                 Ok(()) => {
-                    assert_eq!(read(&manager, &sample.segment, 0, None).await.expect("all"), sample.data);
+                    assert!(read(&manager, &sample.segment, 0, None).await.expect("all") == sample.data);
                     manager.delete(std::slice::from_ref(&sample.segment)).await.expect("deleted");
                 }
                 Err(error) => assert!(matches!(error, StorageError::Source { .. }), "{change}: {error:?}"),
             }
-            assert!(files_below(root.path()).is_empty(), "{change} after {delay_ms} ms");
+            assert!(objects_below(root.path()).is_empty(), "{change} after {delay_ms} ms");
         }
     }
 }
@@ -181,9 +183,11 @@ async fn a_dropped_copy_and_a_close_leave_nothing() {
     manager.close().await;
     let ended = running.await.expect("no panic");
     assert!(matches!(ended, Err(StorageError::Cancelled { .. } | StorageError::Closed { .. }) | Ok(_)), "{ended:?}");
-    let whole: Vec<_> =
-        files_below(root.path()).into_iter().filter(|path| path.extension().is_none_or(|e| e != "ucseg")).collect();
-    assert!(whole.is_empty(), "{whole:?}");
+    // The copy that ran on may have ended before the close.
+    let left: Vec<_> =
+        files_below(root.path()).into_iter().filter(|path| !objects_below(root.path()).contains(path)).collect();
+    assert!(left.is_empty(), "{left:?}");
+    assert_eq!(objects_below(root.path()).len(), usize::from(ended.is_ok()));
     for (what, error) in [
         ("copy", manager.copy(&sample.segment, &sample.files).await.map(|_| ())),
         ("delete", manager.delete(std::slice::from_ref(&sample.segment)).await),
@@ -225,7 +229,7 @@ async fn a_cache_of_nothing_costs_memory_only() {
     let mut sample = Sample::new(12 * MIB + 99);
     sample.copy(&manager).await.expect("copied");
     let before = metric(&manager, "store-read-bytes-total");
-    assert_eq!(read(&manager, &sample.segment, 0, None).await.expect("read"), sample.data);
+    assert!(read(&manager, &sample.segment, 0, None).await.expect("read") == sample.data);
     let fetched = metric(&manager, "store-read-bytes-total") - before;
     assert!(fetched <= 1.01 * sample.data.len() as f64, "{fetched}");
     assert_indexes(&manager, &sample.segment).await;

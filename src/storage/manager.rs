@@ -2,7 +2,7 @@
 #![allow(clippy::disallowed_methods, reason = "shell: measures how long calls take")]
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use tokio::sync::oneshot;
@@ -19,6 +19,9 @@ use super::{SegmentFiles, SegmentReader, StorageError};
 use crate::config::Config;
 use crate::metrics::Registry;
 use crate::model::{IndexType, SegmentMetadata};
+
+/// How long a close waits for the object of an interrupted check to be deleted.
+const CHECK_CLEANUP: Duration = Duration::from_secs(2);
 
 /// What a manager needs of its surroundings.
 #[derive(Debug, Clone)]
@@ -213,7 +216,11 @@ impl StorageManager {
             let _running = running;
             tokio::select! {
                 checked = store.check(&key) => checked,
-                () = tasks.closing() => Err(StorageError::Cancelled { action: "check", object: key.to_string().into() }),
+                () = tasks.closing() => {
+                    // Whatever of it has been written by now.
+                    let _ = tokio::time::timeout(CHECK_CLEANUP, store.delete(std::slice::from_ref(&key))).await;
+                    Err(StorageError::Cancelled { action: "check", object: key.to_string().into() })
+                }
             }
         });
         work.await.unwrap_or_else(|error| {

@@ -90,11 +90,11 @@ impl Settings {
     pub(super) fn parse(config: &Config) -> Result<Self, ConfigError> {
         let warnings = warnings(config)?;
         let window_min = config.unsigned(&keys::WINDOW_MIN)?;
+        let store = store(config)?;
         Ok(Self {
-            store: store(config)?,
             key_prefix: config.text(&keys::KEY_PREFIX).unwrap_or_default().to_owned(),
             upload: UploadSettings {
-                part_size: config.unsigned(&keys::S3_PART_SIZE)?,
+                part_size: part_size(&store, config)?,
                 parts_in_flight: size(config.unsigned(&keys::PARTS_IN_FLIGHT)?),
                 memory: config.unsigned(&keys::UPLOAD_MEMORY)?,
                 timeout: config.millis(&keys::UPLOAD_TIMEOUT)?,
@@ -110,7 +110,19 @@ impl Settings {
                 failure_delay: config.millis(&keys::FAILURE_DELAY)?,
             },
             warnings,
+            store,
         })
+    }
+}
+
+/// What is read, checked and handed to a folder at a time. The bytes are still in the processor's cache when they are
+/// written: with parts of 8 MiB a copy takes more than twice the CPU time.
+const FOLDER_PART_SIZE: u64 = 1 << 20;
+
+fn part_size(store: &StoreSettings, config: &Config) -> Result<u64, ConfigError> {
+    match store.kind {
+        StoreKind::Filesystem { .. } => Ok(FOLDER_PART_SIZE),
+        StoreKind::S3(_) | StoreKind::Memory => config.unsigned(&keys::S3_PART_SIZE),
     }
 }
 

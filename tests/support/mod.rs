@@ -1,4 +1,11 @@
 //! Segments to copy, and what tests of the storage side share.
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    reason = "test support: a failure of the set-up is a failed test"
+)]
 #![allow(dead_code, reason = "each test binary uses its part")]
 
 use std::path::Path;
@@ -128,8 +135,13 @@ pub async fn assert_indexes(manager: &StorageManager, segment: &SegmentMetadata)
     assert!(matches!(error, StorageError::NotFound { .. }), "{error:?}");
 }
 
+/// Every segment below a folder. Its manager's check at the start may be writing there, too.
+pub fn objects_below(folder: &Path) -> Vec<std::path::PathBuf> {
+    files_below(folder).into_iter().filter(|path| path.extension().is_some_and(|suffix| suffix == "ucseg")).collect()
+}
+
 /// Every file below a folder.
 pub fn files_below(folder: &Path) -> Vec<std::path::PathBuf> {
-    let entries = std::fs::read_dir(folder).expect("readable").map(|entry| entry.expect("readable").path());
+    let entries = std::fs::read_dir(folder).into_iter().flatten().map(|entry| entry.expect("readable").path());
     entries.flat_map(|path| if path.is_dir() { files_below(&path) } else { vec![path] }).collect()
 }

@@ -1,4 +1,11 @@
 //! SeaweedFS, started by the test, and a proxy in front of it that misbehaves.
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    reason = "test support: a failure of the set-up is a failed test"
+)]
 #![allow(dead_code, reason = "each test binary uses its part")]
 
 use std::io::{Read as _, Write as _};
@@ -59,9 +66,10 @@ fn start(program: &std::path::Path) -> Weed {
     // SAFETY: `stop` neither unwinds nor returns into anything that is gone; it only kills a child.
     unsafe { libc::atexit(stop) };
     let folder = tempfile::tempdir().expect("a folder");
+    // No administrator: one of those makes a missing bucket by writing into it.
     let identities = folder.path().join("s3.json");
     let text = format!(
-        r#"{{"identities":[{{"name":"u","credentials":[{{"accessKey":"{ACCESS_KEY}","secretKey":"{SECRET_KEY}"}}],"actions":["Admin","Read","Write","List","Tagging"]}}]}}"#
+        r#"{{"identities":[{{"name":"u","credentials":[{{"accessKey":"{ACCESS_KEY}","secretKey":"{SECRET_KEY}"}}],"actions":["Read","Write","List","Tagging"]}}]}}"#
     );
     std::fs::write(&identities, text).expect("written");
     // gRPC ports are the HTTP ports plus 10000 unless named.
@@ -75,6 +83,9 @@ fn start(program: &std::path::Path) -> Weed {
             "-ip.bind=127.0.0.1",
             "-volume.max=50",
             "-master.volumeSizeLimitMB=64",
+            // On fixed ports unless switched off.
+            "-s3.port.iceberg=0",
+            "-s3.port.lance=0",
         ])
         .arg(format!("-dir={}", folder.path().display()))
         .arg(format!("-s3.config={}", identities.display()))
@@ -123,16 +134,22 @@ impl Weed {
         Some(String::from_utf8_lossy(&answer).into_owned())
     }
 
-    /// Names of what is in a folder of the bucket.
-    pub fn names(&self, folder: &str) -> Vec<String> {
-        let answer = self.filer("GET", &format!("/buckets/{BUCKET}/{folder}?limit=1000")).unwrap_or_default();
+    /// Makes a bucket, which is a folder of the filer.
+    pub fn make_bucket(&self, bucket: &str) {
+        let answer = self.filer("POST", &format!("/buckets/{bucket}/")).unwrap_or_default();
+        assert!(answer.starts_with("HTTP/1.1 20"), "{answer}");
+    }
+
+    /// Names of what is in a folder of a bucket.
+    pub fn names(&self, bucket: &str, folder: &str) -> Vec<String> {
+        let answer = self.filer("GET", &format!("/buckets/{bucket}/{folder}?limit=1000")).unwrap_or_default();
         let paths = answer.split("\"FullPath\":").skip(1);
         paths.filter_map(|rest| rest.split('"').nth(1).map(str::to_owned)).collect()
     }
 
     /// Multipart uploads that were begun and neither completed nor aborted.
-    pub fn open_uploads(&self) -> Vec<String> {
-        self.names(".uploads/")
+    pub fn open_uploads(&self, bucket: &str) -> Vec<String> {
+        self.names(bucket, ".uploads/")
     }
 }
 
@@ -172,8 +189,10 @@ impl Proxy {
                 let (from_client, to_server) =
                     (client.try_clone().expect("clones"), server.try_clone().expect("clones"));
                 let up = Arc::clone(&control);
-                std::thread::spawn(move || pump(from_client, to_server, &up, true));
-                std::thread::spawn(move || pump(server, client, &control, false));
+                let asked = Arc::new(AtomicBool::new(false));
+                let asks = Arc::clone(&asked);
+                std::thread::spawn(move || pump(from_client, to_server, &up, &asks, true));
+                std::thread::spawn(move || pump(server, client, &control, &asked, false));
             }
         });
         Self { port, control }
@@ -184,10 +203,9 @@ impl Proxy {
     }
 }
 
-fn pump(mut from: TcpStream, mut to: TcpStream, control: &Control, is_up: bool) {
+fn pump(mut from: TcpStream, mut to: TcpStream, control: &Control, is_asked: &AtomicBool, is_up: bool) {
     let mut buffer = vec![0; 64 * 1024];
     let _ = from.set_read_timeout(Some(Duration::from_millis(20)));
-    let mut is_new_answer = true;
     loop {
         if control.is_cut.load(Ordering::SeqCst) {
             break;
@@ -196,12 +214,12 @@ fn pump(mut from: TcpStream, mut to: TcpStream, control: &Control, is_up: bool) 
             Ok(0) => break,
             Ok(count) => count,
             Err(error) if matches!(error.kind(), std::io::ErrorKind::WouldBlock | std::io::ErrorKind::TimedOut) => {
-                is_new_answer = true;
                 continue;
             }
             Err(_) => break,
         };
         if is_up {
+            is_asked.store(true, Ordering::SeqCst);
             let seen = control.seen.fetch_add(count as u64, Ordering::SeqCst) + count as u64;
             let limit = control.cut_after_bytes.load(Ordering::SeqCst);
             if limit > 0 && seen > limit {
@@ -211,7 +229,7 @@ fn pump(mut from: TcpStream, mut to: TcpStream, control: &Control, is_up: bool) 
             if buffer.starts_with(b"GET ") {
                 control.requests.fetch_add(1, Ordering::SeqCst);
             }
-        } else if std::mem::take(&mut is_new_answer) {
+        } else if is_asked.swap(false, Ordering::SeqCst) {
             std::thread::sleep(Duration::from_millis(control.delay_ms.load(Ordering::SeqCst)));
         }
         if to.write_all(&buffer[..count]).is_err() {

@@ -294,6 +294,7 @@ impl ObjectStore for DriverStore {
             while call.attempt(operator.delete_iter(names.clone())).await?.is_none() {}
             if let Some(folder) = &self.folder {
                 for key in batch {
+                    folder.remove_temporaries(key.as_str()).await;
                     folder.remove_empty_parents(key.as_str()).await;
                 }
             }

@@ -71,6 +71,23 @@ impl Folder {
         let _ = tokio::task::spawn_blocking(remove).await;
     }
 
+    /// Removes what writes of `key` that never ended left, whoever made them. Temporary files are called as the object
+    /// is, a dot, and some random letters.
+    pub(super) async fn remove_temporaries(&self, key: &str) {
+        let (folder, path) = (self.temporary(), PathBuf::from(key));
+        let remove = move || {
+            let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return };
+            for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+                let found = entry.file_name();
+                let rest = found.to_str().and_then(|found| found.strip_prefix(name));
+                if rest.is_some_and(|rest| rest.starts_with('.')) {
+                    let _ = std::fs::remove_file(entry.path());
+                }
+            }
+        };
+        let _ = tokio::task::spawn_blocking(remove).await;
+    }
+
     pub(super) fn temporary(&self) -> PathBuf {
         self.root.join(TEMPORARY)
     }

@@ -47,7 +47,7 @@ pub(super) trait ObjectStore: Send + Sync + 'static {
     /// Objects whose keys begin with `prefix`, page by page.
     async fn list(&self, prefix: &str) -> Result<Box<dyn Pages>, StorageError>;
 
-    /// Deletes objects; one that isn't there counts as deleted, a bucket or folder that isn't there doesn't.
+    /// Deletes objects, and in a folder what unfinished writes of them left; one that isn't there counts as deleted, a bucket or folder that isn't there doesn't.
     async fn delete(&self, keys: &[ObjectKey]) -> Result<(), StorageError>;
 
     /// Writes, reads and deletes an object of a few bytes called `key`.

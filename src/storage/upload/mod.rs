@@ -48,6 +48,7 @@ pub(super) struct Uploader {
 #[derive(Default)]
 struct Left {
     upload: Option<Box<dyn Upload>>,
+    /// Or, in a folder, a file that was to become it.
     object_may_exist: bool,
 }
 
@@ -208,6 +209,7 @@ impl Copy<'_> {
         let most = uploader.settings.parts_in_flight.saturating_add(2).min(parts.saturating_add(1)).max(BUFFERS_MIN);
         let bytes = self.plan.buffer_bytes(size, block_size);
         let mut buffers = uploader.memory.buffers(bytes, BUFFERS_MIN, most).await;
+        left.object_may_exist = true;
         let upload = uploader.store.upload(self.key, buffers.count() - 2).await?;
         let upload = left.upload.insert(upload);
         for part in 0..self.plan.parts() {
@@ -222,7 +224,6 @@ impl Copy<'_> {
             tracing::debug!(object = %self.key, part, parts = self.plan.parts(), "part handed over");
         }
         self.source.check_unchanged().await?;
-        left.object_may_exist = true;
         if let Some(upload) = &mut left.upload {
             self.progress(upload.complete()).await?;
         }
