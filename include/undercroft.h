@@ -36,7 +36,7 @@
 #define UC_ABI_VERSION 1
 
 /** Release, ABI and text of this header; equal to `uc_build_id` if the library was built with this very header. */
-#define UC_BUILD_ID "0.1.0-abi1-c5e401dd0a06c884"
+#define UC_BUILD_ID "0.1.0-abi1-b170d87992982f1c"
 
 /**
  * The segment has no aborted transactions, so no transaction index is kept of it.
@@ -132,6 +132,10 @@ enum uc_code
    * The metadata log is not the one that it must be: a person has to look.
    */
   UC_ERR_LOG_MISMATCH = 304,
+  /**
+   * Delayed upload: the segment stays local only for now, and nothing was written. Ask again later.
+   */
+  UC_ERR_TOO_YOUNG = 305,
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
@@ -630,6 +634,53 @@ typedef struct uc_segment_update_t {
   const uint8_t *custom_metadata;
   size_t custom_metadata_len;
 } uc_segment_update_t;
+
+/**
+ * A closed segment, its log and its topic, as far as they decide whether the segment is copied now. Times are
+ * milliseconds since 1970. Set `struct_size` to `sizeof(uc_tiering_copy_t)`.
+ *
+ * All zero but for the size is eligible, as in Kafka `remote.copy.lag.ms` is 0 if it isn't set.
+ */
+typedef struct uc_tiering_copy_t {
+  uint32_t struct_size;
+  /**
+   * 0.
+   */
+  uint32_t reserved;
+  int64_t now_ms;
+  /**
+   * Time of the segment's newest record; negative if that is not known.
+   */
+  int64_t max_timestamp_ms;
+  /**
+   * Size of the log behind the segment, the active segment included; negative if that is not known.
+   */
+  int64_t bytes_behind;
+  /**
+   * `remote.copy.lag.ms`: 0 copies at once, -1 follows the local retention.
+   */
+  int64_t lag_ms;
+  /**
+   * `remote.copy.lag.bytes`: 0 copies at once, -1 follows the local retention.
+   */
+  int64_t lag_bytes;
+  /**
+   * `local.retention.ms`: -1 without limit, -2 as `retention_ms`.
+   */
+  int64_t local_retention_ms;
+  /**
+   * `local.retention.bytes`: -1 without limit, -2 as `retention_bytes`.
+   */
+  int64_t local_retention_bytes;
+  /**
+   * `retention.ms`: -1 without limit.
+   */
+  int64_t retention_ms;
+  /**
+   * `retention.bytes`: -1 without limit.
+   */
+  int64_t retention_bytes;
+} uc_tiering_copy_t;
 
 #ifdef __cplusplus
 extern "C" {
@@ -1258,7 +1309,7 @@ uc_status_t uc_metadata_is_ready(const struct uc_metadata_t *metadata,
  * call; on UC_OK one event with `tag` follows in `cq`, when this manager has read the record back.
  *
  * Ownership: `segment` stays the caller's and is copied.
- * Threads: any. Errors: UC_ERR_NOT_READY (nothing was written; try again), UC_ERR_NOT_ASSIGNED,
+ * Threads: any. Errors: UC_ERR_NOT_READY and UC_ERR_TOO_YOUNG (nothing was written; try again), UC_ERR_NOT_ASSIGNED,
  * UC_ERR_ILLEGAL_TRANSITION, UC_ERR_INVALID_ARGUMENT, UC_ERR_CLOSED; in the event also UC_ERR_UNREACHABLE,
  * UC_ERR_REFUSED, UC_ERR_TIMEOUT, UC_ERR_CANCELLED. Since ABI 1.
  *
@@ -1455,6 +1506,26 @@ uc_status_t uc_segments_get(const struct uc_segments_t *segments,
  * Threads: any, once nobody uses what it pointed to. Since ABI 1.
  */
 void uc_segments_free(struct uc_segments_t *segments);
+
+/**
+ * Tells whether a closed segment may be copied now (1), or stays local only for a while yet (0).
+ *
+ * It is the decision that `uc_metadata_add` makes on brokers without one of their own, and that of KIP-1241: a segment is
+ * held back while neither its age nor the size of the log behind it has reached its limit. A limit above the local
+ * retention counts as that, one that is without limit never passes, one of 0 copies at once, and so does a value
+ * that would decide and is not known. A host goes through the closed segments of a log from the oldest on and ends at the
+ * first that is held back.
+ *
+ * Ownership: `copy` stays the caller's. `*error_out`, if set, is the caller's to free with `uc_error_free`.
+ * Threads: any. Errors: UC_ERR_INVALID_ARGUMENT (null, a struct that is too small, a lag or a retention below its
+ * least value). Since ABI 1.
+ *
+ * # Safety
+ * `copy` is null or a struct as its type says; `eligible_out` and `error_out` are null or valid for writes.
+ */
+uc_status_t uc_tiering_copy_eligible(const struct uc_tiering_copy_t *copy,
+                                     int32_t *eligible_out,
+                                     struct uc_error_t **error_out);
 
 #ifdef __cplusplus
 }  // extern "C"

@@ -35,7 +35,7 @@ fn print_header(after_includes: String) -> String {
     let mut config = cbindgen::Config::from_file(root().join("cbindgen.toml")).expect("cbindgen.toml is valid");
     config.after_includes = Some(after_includes);
     let mut builder = cbindgen::Builder::new().with_config(config);
-    for noun in NOUNS.iter().chain(&["segments"]) {
+    for noun in NOUNS.iter().chain(&["segments", "tiering"]) {
         builder = builder.with_src(root().join(format!("src/ffi/{noun}.rs")));
     }
     let mut bytes = Vec::new();

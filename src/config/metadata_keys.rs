@@ -118,6 +118,44 @@ pub static CLUSTER_ID: Key = Key {
     text: "Id of the cluster. Passed by the broker.",
 };
 
+/// In front of a topic's name and one of the two keys below: `undercroft.topic.<topic>.remote.copy.lag.ms`.
+pub const TOPIC_PREFIX: &str = "undercroft.topic.";
+
+/// Age at which a segment is copied.
+pub static COPY_LAG_MS: Key = Key {
+    name: "remote.copy.lag.ms",
+    side: Side::Metadata,
+    kind: Kind::Integer { min: -1, max: i64::MAX },
+    default: Some("0"),
+    text: "Delayed upload, on brokers before 4.4: a closed segment stays local only until its newest record is this many \
+           milliseconds old, or `remote.copy.lag.bytes` says that it is time. 0 copies at once; -1, and any larger \
+           value, is the topic's effective local retention (`local.retention.ms`). For one topic: \
+           `undercroft.topic.<topic>.remote.copy.lag.ms`. Brokers from 4.4 on have it as a setting of topics, and this \
+           key is not used there.",
+};
+
+/// Size of the log behind a segment at which it is copied.
+pub static COPY_LAG_BYTES: Key = Key {
+    name: "remote.copy.lag.bytes",
+    side: Side::Metadata,
+    kind: Kind::Integer { min: -1, max: i64::MAX },
+    default: Some("-1"),
+    text: "Delayed upload, on brokers before 4.4: a closed segment stays local only until this many bytes of newer local \
+           log are behind it, or `remote.copy.lag.ms` says that it is time. 0 copies at once; -1, and any larger value, \
+           is the topic's effective local retention (`local.retention.bytes`). No effect while `remote.copy.lag.ms` is 0, \
+           its default. For one topic: `undercroft.topic.<topic>.remote.copy.lag.bytes`.",
+};
+
+/// Whether the broker delays uploads itself.
+pub static BROKER_HAS_COPY_LAG: Key = Key {
+    name: "undercroft.broker.has.copy.lag",
+    side: Side::Metadata,
+    kind: Kind::Boolean,
+    default: Some("false"),
+    text: "Whether the broker has `remote.copy.lag.ms` and `remote.copy.lag.bytes` itself; then those of the plugin are \
+           not used. Passed by the plugin, which looks whether the broker knows the setting.",
+};
+
 /// All of them, in the order of the reference.
 pub static ALL: &[&Key] = &[
     &LOG,
@@ -128,6 +166,9 @@ pub static ALL: &[&Key] = &[
     &EMBEDDED_PATH,
     &EMBEDDED_PARTITIONS,
     &EMBEDDED_COMPACT_BYTES_MIN,
+    &COPY_LAG_MS,
+    &COPY_LAG_BYTES,
+    &BROKER_HAS_COPY_LAG,
     &BROKER_ID,
     &NODE_ID,
     &LOG_DIR,

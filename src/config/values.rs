@@ -156,6 +156,26 @@ impl Config {
         text.parse().map(Some).map_err(|_| ConfigError::bad_value(key, text, NOT_A_NUMBER))
     }
 
+    /// As [`Config::integer`], for a value under a name of its own that means what `key` means, such as a topic's.
+    /// There is no default.
+    ///
+    /// # Errors
+    /// As [`Config::integer`], with `name` in the place of the key's.
+    pub fn integer_under(&self, name: &str, key: &'static Key) -> Result<Option<i64>, ConfigError> {
+        let Some(text) = self.raw(name).map(str::trim) else { return Ok(None) };
+        let bad = |why: &str| ConfigError::BadValue {
+            key: name.to_owned(),
+            value: key.shown(text).to_owned(),
+            why: why.to_owned(),
+            range: key.range(),
+        };
+        check_value(key, text).map_err(|error| match error {
+            ConfigError::BadValue { why, .. } => bad(&why),
+            other => other,
+        })?;
+        text.parse().map(Some).map_err(|_| bad(NOT_A_NUMBER))
+    }
+
     /// A whole number of a key that has a default and no negative values.
     ///
     /// # Errors

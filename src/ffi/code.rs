@@ -55,12 +55,14 @@ pub enum uc_code {
     UC_ERR_ILLEGAL_TRANSITION = 303,
     /// The metadata log is not the one that it must be: a person has to look.
     UC_ERR_LOG_MISMATCH = 304,
+    /// Delayed upload: the segment stays local only for now, and nothing was written. Ask again later.
+    UC_ERR_TOO_YOUNG = 305,
 }
 
 impl uc_code {
     /// All of them, in the order of their numbers.
     #[must_use]
-    pub fn all() -> [Self; 19] {
+    pub fn all() -> [Self; 20] {
         [
             Self::UC_OK,
             Self::UC_ERR_INVALID_ARGUMENT,
@@ -81,6 +83,7 @@ impl uc_code {
             Self::UC_ERR_UNKNOWN_SEGMENT,
             Self::UC_ERR_ILLEGAL_TRANSITION,
             Self::UC_ERR_LOG_MISMATCH,
+            Self::UC_ERR_TOO_YOUNG,
         ]
     }
 
@@ -119,6 +122,7 @@ impl uc_code {
             Self::UC_ERR_UNKNOWN_SEGMENT => c"UC_ERR_UNKNOWN_SEGMENT",
             Self::UC_ERR_ILLEGAL_TRANSITION => c"UC_ERR_ILLEGAL_TRANSITION",
             Self::UC_ERR_LOG_MISMATCH => c"UC_ERR_LOG_MISMATCH",
+            Self::UC_ERR_TOO_YOUNG => c"UC_ERR_TOO_YOUNG",
         }
     }
 
@@ -145,6 +149,7 @@ impl uc_code {
             Self::UC_ERR_UNKNOWN_SEGMENT => "no such segment is known",
             Self::UC_ERR_ILLEGAL_TRANSITION => "the segment's state does not allow this step",
             Self::UC_ERR_LOG_MISMATCH => "the metadata log is not the one that it must be",
+            Self::UC_ERR_TOO_YOUNG => "the segment stays local only for now; nothing was written",
         }
     }
 
@@ -153,7 +158,7 @@ impl uc_code {
     #[must_use]
     pub fn is_retriable(self) -> bool {
         match self {
-            Self::UC_ERR_TIMEOUT | Self::UC_ERR_UNREACHABLE | Self::UC_ERR_NOT_READY => true,
+            Self::UC_ERR_TIMEOUT | Self::UC_ERR_UNREACHABLE | Self::UC_ERR_NOT_READY | Self::UC_ERR_TOO_YOUNG => true,
             Self::UC_OK
             | Self::UC_ERR_INVALID_ARGUMENT
             | Self::UC_ERR_CONFIG
@@ -184,7 +189,7 @@ impl uc_code {
                 "RemoteResourceNotFoundException"
             }
             Self::UC_ERR_TIMEOUT | Self::UC_ERR_UNREACHABLE => "RetriableRemoteStorageException",
-            Self::UC_ERR_NOT_READY => "ReplicaNotAvailableException",
+            Self::UC_ERR_NOT_READY | Self::UC_ERR_TOO_YOUNG => "ReplicaNotAvailableException",
             Self::UC_ERR_INVALID_ARGUMENT
             | Self::UC_ERR_CLOSED
             | Self::UC_ERR_CANCELLED
@@ -230,6 +235,7 @@ impl From<&MetadataError> for uc_code {
     fn from(error: &MetadataError) -> Self {
         match error {
             MetadataError::NotReady { .. } => Self::UC_ERR_NOT_READY,
+            MetadataError::TooYoung { .. } => Self::UC_ERR_TOO_YOUNG,
             MetadataError::NotAssigned { .. } => Self::UC_ERR_NOT_ASSIGNED,
             MetadataError::UnknownSegment { .. } => Self::UC_ERR_UNKNOWN_SEGMENT,
             MetadataError::Refused { .. } => Self::UC_ERR_ILLEGAL_TRANSITION,

@@ -257,7 +257,7 @@ pub unsafe extern "C" fn uc_metadata_is_ready(
 /// call; on UC_OK one event with `tag` follows in `cq`, when this manager has read the record back.
 ///
 /// Ownership: `segment` stays the caller's and is copied.
-/// Threads: any. Errors: UC_ERR_NOT_READY (nothing was written; try again), UC_ERR_NOT_ASSIGNED,
+/// Threads: any. Errors: UC_ERR_NOT_READY and UC_ERR_TOO_YOUNG (nothing was written; try again), UC_ERR_NOT_ASSIGNED,
 /// UC_ERR_ILLEGAL_TRANSITION, UC_ERR_INVALID_ARGUMENT, UC_ERR_CLOSED; in the event also UC_ERR_UNREACHABLE,
 /// UC_ERR_REFUSED, UC_ERR_TIMEOUT, UC_ERR_CANCELLED. Since ABI 1.
 ///

@@ -33,6 +33,7 @@ pub mod reader;
 pub mod segment;
 pub mod segments;
 pub mod storage;
+pub mod tiering;
 pub mod version;
 
 #[cfg(test)]

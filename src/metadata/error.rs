@@ -11,6 +11,9 @@ pub enum MetadataError {
     /// Nothing was written, nothing is known yet: ask again later.
     #[error("{partition} is not ready: {why}")]
     NotReady { partition: TopicIdPartition, why: String },
+    /// Delayed upload: the segment stays local only for now. Nothing was written; ask again later.
+    #[error("{segment} stays local only for now: {why} (`remote.copy.lag.ms`, `remote.copy.lag.bytes`)")]
+    TooYoung { segment: SegmentId, why: String },
     /// This manager was not told to follow the partition, or was told to stop.
     #[error("no resource found for partition {partition}: this broker neither leads nor follows it")]
     NotAssigned { partition: TopicIdPartition },
@@ -43,7 +46,7 @@ impl MetadataError {
     #[must_use]
     pub fn is_retriable(&self) -> bool {
         match self {
-            Self::NotReady { .. } => true,
+            Self::NotReady { .. } | Self::TooYoung { .. } => true,
             Self::Log(error) => error.is_retriable(),
             Self::NotAssigned { .. }
             | Self::UnknownSegment { .. }

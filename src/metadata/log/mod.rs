@@ -9,6 +9,8 @@ pub mod kafka;
 #[cfg(test)]
 pub(crate) mod suite;
 
+use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -48,8 +50,32 @@ pub trait MetadataLog: Send + Sync + 'static {
     /// [`LogError::Unsupported`] from a log without brokers: there the host tells the epoch.
     async fn leader_epoch(&self, topic: &str, partition: i32) -> Result<LeaderEpoch, LogError>;
 
+    /// Settings by name, as brokers have them now, defaults included.
+    ///
+    /// [`LogError::Unsupported`] from a log without brokers, which is what an implementation says that has no other.
+    async fn settings(&self, of: &SettingsOf) -> Result<BTreeMap<String, String>, LogError> {
+        Err(LogError::Unsupported { what: format!("ask for the settings of {of}"), log: "this log".to_owned() })
+    }
+
     /// Ends all work; what is in flight fails with [`LogError::Closed`]. Takes a bounded time.
     async fn close(&self);
+}
+
+/// Who has settings.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum SettingsOf {
+    Topic(Arc<str>),
+    /// The broker that we run in.
+    OwnBroker,
+}
+
+impl fmt::Display for SettingsOf {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Topic(name) => write!(f, "topic {name}"),
+            Self::OwnBroker => f.write_str("this broker"),
+        }
+    }
 }
 
 /// Reads some partitions of a log, each from its own offset on, for ever.

@@ -13,8 +13,10 @@ use crate::metadata::log::MetadataLog;
 use crate::metrics::Registry;
 use crate::model::TopicIdPartition;
 
+use super::delay::Delay;
 use super::directory::{Assignment, Bound, Directory, SharedState};
 use super::env::{MetadataEnv, Options};
+use super::inquiry::Inquiry;
 use super::instruments::Instruments;
 use super::quiet::Quiet;
 use super::waiters::Waiters;
@@ -29,7 +31,9 @@ pub(super) struct Core {
     pub(super) instruments: Instruments,
     pub(super) directory: RwLock<Directory>,
     pub(super) waiters: Mutex<Waiters>,
-    /// Limits the questions for epochs that are asked at one time.
+    pub(super) delay: Delay,
+    pub(super) inquiry: Inquiry,
+    /// Limits the questions for epochs and settings that are asked at one time.
     pub(super) questions: Semaphore,
     /// Whether the log may no longer be the right one; looked at again.
     is_in_doubt: AtomicBool,
@@ -93,6 +97,8 @@ impl Core {
             instruments,
             directory: RwLock::default(),
             waiters: Mutex::default(),
+            delay: Delay::new(config)?,
+            inquiry: Inquiry::default(),
             questions: Semaphore::new(QUESTIONS_MAX),
             is_in_doubt: AtomicBool::new(false),
             startup_failure: Mutex::default(),

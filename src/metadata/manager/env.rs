@@ -60,9 +60,15 @@ impl Options {
     }
 }
 
+/// How keys begin that belong to somebody else: a client's, or a topic's.
+#[must_use]
+pub fn open_prefixes() -> Vec<&'static str> {
+    [CLIENT_PREFIXES, &[keys::TOPIC_PREFIX]].concat()
+}
+
 /// Checks all values. Keys that nobody knows are the host's to warn of: it asks with [`Config::check`] itself.
 pub(super) fn check(config: &Config) -> Result<(), ConfigError> {
-    config.check(Side::Metadata, CLIENT_PREFIXES).map(|_| ())
+    config.check(Side::Metadata, &open_prefixes()).map(|_| ())
 }
 
 /// The log that the configuration names, not opened yet.

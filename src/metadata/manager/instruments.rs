@@ -13,6 +13,8 @@ pub(super) struct Instruments {
     pub(super) records_skipped: Counter,
     pub(super) reader_restarts: Counter,
     pub(super) log_failures: Counter,
+    pub(super) copies_held_back: Counter,
+    pub(super) partitions_held_back: Gauge,
     pub(super) writes_in_flight: Gauge,
     pub(super) writes_failed: Counter,
     pub(super) write: Timer,
@@ -46,6 +48,16 @@ impl Instruments {
             reader_restarts: counter("reader-restarts-total", "How often the reader of the log was made anew."),
             log_failures: counter("log-failures-total", "Failures of the log that were tried again in the background."),
             writes_failed: counter("writes-failed-total", "Writes that were taken and did not come to a good end."),
+            copies_held_back: counter(
+                "copies-held-back-total",
+                "How often a copy was put off because its segment is to stay local only for a while yet; the broker comes \
+                 again for the same segment after its task interval.",
+            ),
+            partitions_held_back: registry.gauge(
+                GROUP,
+                "partitions-held-back",
+                "Partitions led here whose next segment was held back when the broker came for it last.",
+            ),
             writes_in_flight: registry.gauge(
                 GROUP,
                 "writes-in-flight",

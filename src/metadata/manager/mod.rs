@@ -6,15 +6,19 @@
 //!
 //! A task makes the log usable and tries for ever (`startup`). One thread reads (`reader`) and applies (`intake`). The
 //! `directory` knows what is assigned and what is read, `leadership` the epochs, `waiters` who waits for which offset.
+//! `delay` holds back what is to stay local only, with what `inquiry` asks of the cluster and `local_log` of the disk.
 #![allow(clippy::disallowed_methods, reason = "shell: reads the clock and owns threads")]
 
 mod close;
 mod core;
+mod delay;
 mod directory;
 mod env;
+mod inquiry;
 mod instruments;
 mod intake;
 mod leadership;
+mod local_log;
 mod quiet;
 mod reader;
 mod startup;
@@ -23,7 +27,7 @@ mod tests;
 mod waiters;
 mod write;
 
-pub use env::MetadataEnv;
+pub use env::{MetadataEnv, open_prefixes};
 
 use std::future::Future;
 use std::pin::Pin;
@@ -104,6 +108,7 @@ impl MetadataManager {
         for follower in assigned.iter().skip(leaders.len()) {
             follower.leadership.follow();
         }
+        delay::forget(core, followers.iter().map(|follower| &follower.partition));
         core.assignment_changed();
         Ok(())
     }
@@ -118,6 +123,7 @@ impl MetadataManager {
         for stopped in stopped {
             stopped.leadership.follow();
         }
+        delay::forget(core, partitions.iter());
         core.assignment_changed();
         Ok(())
     }
@@ -131,7 +137,7 @@ impl MetadataManager {
     /// Makes a segment known whose copy begins. Waits at most `admission` for the epoch of this leadership.
     ///
     /// # Errors
-    /// Nothing is written then. [`MetadataError::InvalidArgument`] for a segment in another state than
+    /// Nothing is written then. [`MetadataError::TooYoung`] for a segment that is to stay local only for a while yet; [`MetadataError::InvalidArgument`] for a segment in another state than
     /// COPY_SEGMENT_STARTED or one that cannot be; [`MetadataError::Refused`] for an id that is known in another state;
     /// [`MetadataError::NotReady`] also if the host did not say that it leads the partition.
     pub fn add(&self, segment: SegmentMetadata, admission: Duration) -> Result<Pending, MetadataError> {

@@ -19,6 +19,7 @@ use crate::wire::{self, RecordKey};
 
 use super::Pending;
 use super::core::Core;
+use super::delay;
 use super::directory::{MetaPartition, SharedState};
 use super::waiters::{Known, Write};
 
@@ -51,6 +52,7 @@ pub(super) fn add(core: &Arc<Core>, segment: SegmentMetadata, admission: Duratio
         return Err(MetadataError::InvalidArgument { what: format!("{}: {why}", segment.id) });
     }
     let epoch = leader_epoch(core, &segment.id.partition, admission)?;
+    delay::admit(core, &segment)?;
     let admitted = Admitted::begin(core, &segment.id.partition)?;
     let naming = {
         let mut state = admitted.state.write();

@@ -8,6 +8,7 @@
 //! written before the topic was found and has the right number of partitions. `native` holds all that is unsafe.
 #![allow(clippy::disallowed_methods, reason = "shell: measures how long it waits for brokers")]
 
+mod described;
 mod epoch;
 mod faults;
 mod jaas;

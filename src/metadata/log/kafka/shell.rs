@@ -1,5 +1,6 @@
 //! The log itself: joins clients, threads and the runtime.
 
+use std::collections::BTreeMap;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,9 +16,9 @@ use super::native::Admin;
 use super::reader::{Current, KafkaReader};
 use super::settings::Settings;
 use super::writer::Writer;
-use super::{TOPIC, epoch, faults, topic};
+use super::{TOPIC, described, epoch, faults, topic};
 use crate::config::Config;
-use crate::metadata::log::{LogError, LogReader, LogShape, MetadataLog};
+use crate::metadata::log::{LogError, LogReader, LogShape, MetadataLog, SettingsOf};
 use crate::model::{BrokerId, LeaderEpoch};
 
 /// Questions under way at the same time: each holds a thread that may block.
@@ -191,6 +192,14 @@ impl MetadataLog for KafkaLog {
             epoch::ask(admin, servers, inner.broker_id, &topic, partition, &|| inner.closed())
         };
         self.inner.ask("ask for a leader epoch", question).await
+    }
+
+    async fn settings(&self, of: &SettingsOf) -> Result<BTreeMap<String, String>, LogError> {
+        let of = of.clone();
+        let question = move |inner: &Inner, admin: &Admin| {
+            described::ask(admin, &inner.settings.servers, inner.broker_id, &of, &|| inner.closed())
+        };
+        self.inner.ask("ask for settings", question).await
     }
 
     /// Readers end by themselves when their owner drops them; they are woken and told.

@@ -2,6 +2,7 @@
 
 mod assignment;
 mod closing;
+mod delay;
 mod kafka;
 mod life;
 mod robustness;

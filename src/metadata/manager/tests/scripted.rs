@@ -1,6 +1,6 @@
 //! A log in memory that fails, waits and reorders as a test tells it.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use async_trait::async_trait;
@@ -9,9 +9,11 @@ use parking_lot::{Condvar, Mutex};
 use tokio::sync::watch;
 
 use super::*;
-use crate::metadata::log::{LogError, LogEvent, LogReader, LogShape};
+use crate::metadata::log::{LogError, LogEvent, LogReader, LogShape, SettingsOf};
 
 type Stored = (i64, Option<Bytes>, Option<Bytes>);
+/// Settings by name, or why there are none.
+pub(super) type Told = Result<Vec<(&'static str, String)>, LogError>;
 
 pub(super) struct ScriptedLog {
     partitions: i32,
@@ -40,6 +42,10 @@ pub(super) struct ScriptedLog {
     /// Answers about epochs; the last one is given for ever.
     pub(super) epochs: Mutex<VecDeque<Result<i32, LogError>>>,
     pub(super) epoch_questions: AtomicUsize,
+    /// Answers about settings; the last one is given for ever.
+    pub(super) topic_settings: Mutex<VecDeque<Told>>,
+    pub(super) broker_settings: Mutex<VecDeque<Told>>,
+    pub(super) settings_questions: AtomicUsize,
     /// Every assignment of a reader.
     pub(super) assigns: Mutex<Vec<(i32, i64)>>,
     pub(super) unassigns: Mutex<Vec<i32>>,
@@ -73,6 +79,9 @@ impl ScriptedLog {
             is_panic_due: AtomicBool::new(false),
             epochs: Mutex::default(),
             epoch_questions: AtomicUsize::new(0),
+            topic_settings: Mutex::default(),
+            broker_settings: Mutex::default(),
+            settings_questions: AtomicUsize::new(0),
             assigns: Mutex::default(),
             unassigns: Mutex::default(),
         })
@@ -163,6 +172,24 @@ impl MetadataLog for Handle {
                     epochs.push_back(Ok(epoch));
                 }
                 Ok(LeaderEpoch(epoch))
+            }
+            Some(Err(error)) => Err(error),
+            None => Err(LogError::Unsupported { what: "ask".to_owned(), log: "scripted log".to_owned() }),
+        }
+    }
+
+    async fn settings(&self, of: &SettingsOf) -> Result<BTreeMap<String, String>, LogError> {
+        self.0.settings_questions.fetch_add(1, Ordering::SeqCst);
+        let mut answers = match of {
+            SettingsOf::Topic(_) => self.0.topic_settings.lock(),
+            SettingsOf::OwnBroker => self.0.broker_settings.lock(),
+        };
+        match answers.pop_front() {
+            Some(Ok(settings)) => {
+                if answers.is_empty() {
+                    answers.push_back(Ok(settings.clone()));
+                }
+                Ok(settings.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
             }
             Some(Err(error)) => Err(error),
             None => Err(LogError::Unsupported { what: "ask".to_owned(), log: "scripted log".to_owned() }),

@@ -57,7 +57,11 @@ impl Admin {
         beside.clone()
     }
 
-    fn forget(&self) {
+    pub(super) fn handle(&self) -> &Handle {
+        &self.handle
+    }
+
+    pub(super) fn forget(&self) {
         self.handle.poll(Duration::ZERO);
         self.handle.take_errors();
         self.beside.lock().clear();
@@ -174,14 +178,14 @@ fn timed_out() -> AdminError {
     AdminError { code, reason: code.to_string() }
 }
 
-fn empty() -> AdminError {
+pub(super) fn empty() -> AdminError {
     let code = Code::of(RespErr::RD_KAFKA_RESP_ERR__BAD_MSG);
     AdminError { code, reason: "the answer is empty".to_owned() }
 }
 
 /// # Safety
 /// `items` is null or has `count` elements that live for `'a`.
-unsafe fn slice<'a, T>(items: *const T, count: usize) -> &'a [T] {
+pub(super) unsafe fn slice<'a, T>(items: *const T, count: usize) -> &'a [T] {
     if items.is_null() {
         return &[];
     }
@@ -190,16 +194,16 @@ unsafe fn slice<'a, T>(items: *const T, count: usize) -> &'a [T] {
 }
 
 /// A request's options, and the queue for its answer.
-struct Request {
-    options: *mut rd::rd_kafka_AdminOptions_t,
-    queue: *mut rd::rd_kafka_queue_t,
+pub(super) struct Request {
+    pub(super) options: *mut rd::rd_kafka_AdminOptions_t,
+    pub(super) queue: *mut rd::rd_kafka_queue_t,
 }
 
 /// How often a waiting request looks whether it is still wanted.
 const SLICE: Duration = Duration::from_millis(50);
 
 impl Request {
-    fn new(handle: &Handle, operation: rd::rd_kafka_admin_op_t, timeout: Duration) -> Self {
+    pub(super) fn new(handle: &Handle, operation: rd::rd_kafka_admin_op_t, timeout: Duration) -> Self {
         let mut why = [0 as c_char; 128];
         // SAFETY: a live client, which outlives the request; a buffer with its length.
         unsafe {
@@ -210,7 +214,7 @@ impl Request {
     }
 
     /// The answer, if it comes in time and is none of an error.
-    fn wait(&self, timeout: Duration, stop: &dyn Fn() -> bool) -> Result<Event, AdminError> {
+    pub(super) fn wait(&self, timeout: Duration, stop: &dyn Fn() -> bool) -> Result<Event, AdminError> {
         // librdkafka answers by itself when the time is over; a little more, so that its reason is the one told.
         let slices = timeout.as_millis() / SLICE.as_millis() + 10;
         for _ in 0..slices {
@@ -285,7 +289,7 @@ impl Drop for Metadata {
     }
 }
 
-struct Event(*mut rd::rd_kafka_event_t);
+pub(super) struct Event(pub(super) *mut rd::rd_kafka_event_t);
 
 impl Drop for Event {
     fn drop(&mut self) {

@@ -11,9 +11,11 @@ mod code;
 mod consume;
 mod handle;
 mod produce;
+mod settings;
 
 pub(super) use admin::{Admin, AdminError, Described, NewTopic};
 pub(super) use code::{Code, RespErr};
 pub(super) use consume::{Consumer, Message, Waker};
 pub(super) use handle::Handle;
 pub(super) use produce::{Producer, Report};
+pub(super) use settings::Resource;

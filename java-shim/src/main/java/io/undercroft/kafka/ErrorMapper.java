@@ -69,6 +69,9 @@ final class ErrorMapper {
         switch (failure.code()) {
             case Status.NOT_READY:
                 return new ReplicaNotAvailableException(message, failure);
+            case Status.TOO_YOUNG:
+                // Comes again and again by design: no cause, so that no log of a broker is filled with our stack.
+                return new ReplicaNotAvailableException(message);
             case Status.NOT_ASSIGNED:
             case Status.UNKNOWN_SEGMENT:
             case Status.NOT_FOUND:

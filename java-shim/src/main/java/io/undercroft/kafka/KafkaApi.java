@@ -3,9 +3,11 @@ package io.undercroft.kafka;
 import java.lang.invoke.MethodHandle;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.MethodType;
+import java.lang.reflect.Field;
 import java.util.Map;
 import java.util.Optional;
 
+import org.apache.kafka.common.config.TopicConfig;
 import org.apache.kafka.server.log.remote.storage.RemoteLogSegmentId;
 import org.apache.kafka.server.log.remote.storage.RemoteLogSegmentMetadata;
 import org.apache.kafka.server.log.remote.storage.RemoteLogSegmentMetadata.CustomMetadata;
@@ -24,6 +26,9 @@ final class KafkaApi {
     private static final MethodHandle IS_TXN_INDEX_EMPTY = method(RemoteLogSegmentMetadata.class, "isTxnIdxEmpty", boolean.class);
     /** 4.2 and later. */
     private static final MethodHandle NEW_RETRIABLE = retriableConstructor();
+
+    /** 4.4 and later: the broker itself keeps segments local only for a while (KIP-1241). */
+    private static final boolean HAS_COPY_LAG = isTopicSetting("remote.copy.lag.ms");
 
     private KafkaApi() {
     }
@@ -44,6 +49,14 @@ final class KafkaApi {
         } catch (Throwable impossible) {
             throw new IllegalStateException(impossible);
         }
+    }
+
+    /**
+     * Whether the broker delays uploads itself. Told by the settings that it knows and not by its version, which doesn't
+     * say what a distribution has taken over from a later release.
+     */
+    static boolean hasCopyLag() {
+        return HAS_COPY_LAG;
     }
 
     /** False where the broker doesn't say: then the index is asked for, and found or not. */
@@ -79,6 +92,20 @@ final class KafkaApi {
         } catch (ClassNotFoundException | LinkageError absent) {
             return null;
         }
+    }
+
+    /** Whether a topic may be set so, as far as the client library beside the broker knows, which is the broker's own. */
+    static boolean isTopicSetting(String name) {
+        try {
+            for (Field field : TopicConfig.class.getFields()) {
+                if (field.getType() == String.class && name.equals(field.get(null))) {
+                    return true;
+                }
+            }
+        } catch (IllegalAccessException | LinkageError unreadable) {
+            return false;
+        }
+        return false;
     }
 
     private static MethodHandle constructor(Class<?> owner, Class<?>... parameters) {

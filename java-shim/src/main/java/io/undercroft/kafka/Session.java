@@ -29,6 +29,7 @@ final class Session {
         Map<String, String> texts = ConfigTranslation.texts(configs);
         String brokerId = texts.getOrDefault("broker.id", "none");
         texts.keySet().removeAll(side.unusedBrokerKeys);
+        side.brokerFacts().forEach(texts::putIfAbsent);
         Pump pump = Pump.acquire();
         boolean opened = false;
         try {

@@ -1,5 +1,6 @@
 package io.undercroft.kafka;
 
+import java.util.Map;
 import java.util.Set;
 
 /** The two managers, as far as opening and closing them is alike. */
@@ -27,6 +28,11 @@ enum Side {
         }
     },
     METADATA(1, "metadata", true, Set.of()) {
+        @Override
+        Map<String, String> brokerFacts() {
+            return Map.of("undercroft.broker.has.copy.lag", Boolean.toString(KafkaApi.hasCopyLag()));
+        }
+
         @Override
         long open(long config) throws NativeException {
             return NativeMetadata.open(config);
@@ -62,6 +68,11 @@ enum Side {
         this.title = title;
         this.leavesWarningsToUs = leavesWarningsToUs;
         this.unusedBrokerKeys = unusedBrokerKeys;
+    }
+
+    /** What the core is to know of the broker and no broker tells. A user's own values win. */
+    Map<String, String> brokerFacts() {
+        return Map.of();
     }
 
     abstract long open(long config) throws NativeException;

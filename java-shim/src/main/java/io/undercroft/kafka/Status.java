@@ -21,6 +21,7 @@ final class Status {
     static final int UNKNOWN_SEGMENT = 302;
     static final int ILLEGAL_TRANSITION = 303;
     static final int LOG_MISMATCH = 304;
+    static final int TOO_YOUNG = 305;
 
     private Status() {
     }
@@ -46,6 +47,7 @@ final class Status {
             case UNKNOWN_SEGMENT: return "UNKNOWN_SEGMENT";
             case ILLEGAL_TRANSITION: return "ILLEGAL_TRANSITION";
             case LOG_MISMATCH: return "LOG_MISMATCH";
+            case TOO_YOUNG: return "TOO_YOUNG";
             default: return "status " + code;
         }
     }

@@ -1,12 +1,14 @@
 package io.undercroft.kafka;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.config.ConfigException;
 import org.apache.kafka.common.errors.ReplicaNotAvailableException;
+import org.apache.kafka.common.errors.RetriableException;
 import org.apache.kafka.server.log.remote.storage.RemoteResourceNotFoundException;
 import org.apache.kafka.server.log.remote.storage.RemoteStorageException;
 import org.junit.jupiter.api.Test;
@@ -46,6 +48,15 @@ class ErrorMapperTest {
         assertEquals(ReplicaNotAvailableException.class, ErrorMapper.metadata(failure(Status.UNREACHABLE, true)).getClass());
         assertEquals(ReplicaNotAvailableException.class, ErrorMapper.metadataWrite(failure(Status.NOT_ASSIGNED, false)).getClass());
         assertEquals(RemoteResourceNotFoundException.class, ErrorMapper.metadata(failure(Status.NOT_ASSIGNED, false)).getClass());
+    }
+
+    @Test
+    void aSegmentThatIsTooYoungIsAQuietRetry() {
+        Exception mapped = ErrorMapper.metadataWrite(failure(Status.TOO_YOUNG, true));
+        assertEquals(ReplicaNotAvailableException.class, mapped.getClass());
+        assertTrue(mapped instanceof RetriableException);
+        assertNull(mapped.getCause());
+        assertEquals(0, mapped.getStackTrace().length);
     }
 
     @Test

@@ -51,14 +51,22 @@ public final class TieredTopic implements AutoCloseable {
     /** Creates a topic whose segments are copied and dropped as soon as the broker looks. */
     public static TieredTopic create(Broker broker, String name, int partitions, int segmentBytes, int valueBytes)
             throws ExecutionException, InterruptedException {
+        return create(broker, name, partitions, segmentBytes, valueBytes, Map.of());
+    }
+
+    /** As the other, with settings of the topic that are to be different or more. */
+    public static TieredTopic create(Broker broker, String name, int partitions, int segmentBytes, int valueBytes,
+            Map<String, String> settings) throws ExecutionException, InterruptedException {
         TieredTopic topic = new TieredTopic(broker, name, partitions, new Sample(valueBytes));
-        NewTopic spec = new NewTopic(name, partitions, (short) 1).configs(Map.of(
+        Map<String, String> all = new HashMap<>(Map.of(
                 "remote.storage.enable", "true",
                 "segment.bytes", Integer.toString(segmentBytes),
                 "local.retention.ms", "1000",
                 "retention.ms", "86400000",
                 "file.delete.delay.ms", "200",
                 "index.interval.bytes", "4096"));
+        all.putAll(settings);
+        NewTopic spec = new NewTopic(name, partitions, (short) 1).configs(all);
         topic.admin.createTopics(List.of(spec)).all().get();
         return topic;
     }
