@@ -188,8 +188,9 @@ final class NativeLibrary {
         return source == null || source.getLocation() == null ? "undercroft-kafka.jar" : source.getLocation().getPath();
     }
 
+    /** Absolute, as a library that is loaded, and the target of a link, must be. */
     private static Path workFolder() {
-        return Path.of(System.getProperty(DIR_PROPERTY, System.getProperty("java.io.tmpdir")));
+        return Path.of(System.getProperty(DIR_PROPERTY, System.getProperty("java.io.tmpdir"))).toAbsolutePath();
     }
 
     private static String platform() {
