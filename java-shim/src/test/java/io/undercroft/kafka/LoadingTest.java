@@ -141,6 +141,19 @@ class LoadingTest {
         assertSays(probe(options, CLASSES), "cores 1\n");
     }
 
+    /** Where nothing may be run from any folder that can be written to, it is the only way. */
+    @Test
+    void librariesThatAreInstalledAreUsedWhereTheyAre() throws Exception {
+        Path libraries = libraries();
+        Files.move(libraries.resolve("libundercroft.so"), libraries.resolve("libundercroft.so.0"));
+        List<String> options = new ArrayList<>(override(libraries));
+        options.add("-D" + NativeLibrary.DIR_PROPERTY + "=" + folder.resolve("absent/work"));
+        assertSays(probe(options, CLASSES), "cores 1\n", "shims 1\n");
+        // A second class loader needs a copy; it says where it could not be put.
+        assertSays(probe(options, CLASSES, CLASSES), "KafkaException", folder.resolve("absent/work").toString());
+        assertSays(probe(override(libraries), CLASSES, CLASSES), "cores 1\n", "shims 2\n");
+    }
+
     @Test
     void aDamagedFileOnDiskIsReplaced() throws Exception {
         probe(List.of(), CLASSES);
