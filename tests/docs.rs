@@ -3,8 +3,11 @@
 
 use std::path::Path;
 
-use undercroft::config::{self, ConfigError, Fate};
+use undercroft::config::{self, Config, ConfigError, Fate};
 use undercroft::metadata::log::kafka::{self, JavaSettings, Role, Translated, translate};
+use undercroft::metadata::{MetadataEnv, MetadataManager};
+use undercroft::metrics;
+use undercroft::storage::{StorageEnv, StorageManager};
 
 fn check(name: &str, printed: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(name);
@@ -18,6 +21,27 @@ fn check(name: &str, printed: &str) {
 #[test]
 fn config_md_is_printed_from_the_key_table() {
     check("docs/CONFIG.md", &config::markdown());
+}
+
+#[tokio::test]
+async fn metrics_md_is_printed_from_the_registries() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().to_str().expect("UTF-8");
+    let config = |pairs: &[(&str, &str)]| {
+        let mut config = Config::new();
+        pairs.iter().for_each(|(key, value)| config.set(key, value));
+        config
+    };
+    let runtime = tokio::runtime::Handle::current();
+    let of_storage = config(&[("storage.backend.class", "filesystem"), ("storage.root", path)]);
+    let storage = StorageManager::open(&of_storage, StorageEnv { runtime: runtime.clone() }).expect("opens");
+    let of_metadata = config(&[("undercroft.metadata.log", "embedded"), ("undercroft.metadata.embedded.path", path)]);
+    let env = MetadataEnv::from_config(&of_metadata, runtime).expect("an environment");
+    let metadata = MetadataManager::open(&of_metadata, env).expect("opens");
+    let printed = metrics::markdown(&[&*storage.metrics(), &*metadata.metrics()]);
+    storage.close().await;
+    tokio::task::spawn_blocking(move || metadata.close()).await.expect("closes");
+    check("docs/METRICS.md", &printed);
 }
 
 #[test]
