@@ -190,7 +190,7 @@ check-deps: $(CARGO_DENY) ## Check dependencies: licences, bans, sources, and ad
 	    echo "    NOT checked: advisories (their database could not be fetched, see $(LOGS)/deny-fetch.log)"; \
 	fi
 
-# Compares what is printed from the sources (the header, the key reference) with what is committed.
+# Compares what is printed from the sources (the header, the references) with what is committed.
 check-generated: | preflight
 	@$(STEP) "header, docs, tidiness" $(LOGS)/generated.log $(CARGO) test --locked --profile $(PROFILE) --test header --test docs --test tidy
 
@@ -198,8 +198,8 @@ check-generated: | preflight
 .PHONY: header docs
 header: | preflight ## Write include/undercroft.h from the sources
 	@$(STEP) "include/undercroft.h (cbindgen)" $(LOGS)/header.log env UPDATE_HEADER=1 $(CARGO) test --locked --profile $(PROFILE) --test header
-docs: | preflight ## Write docs/CONFIG.md from the key table
-	@$(STEP) "docs/CONFIG.md" $(LOGS)/docs.log env UPDATE_DOCS=1 $(CARGO) test --locked --profile $(PROFILE) --test docs
+docs: | preflight ## Write docs/CONFIG.md and docs/METRICS.md from the sources
+	@$(STEP) "docs/CONFIG.md, docs/METRICS.md" $(LOGS)/docs.log env UPDATE_DOCS=1 $(CARGO) test --locked --profile $(PROFILE) --test docs
 
 # ---- the rest --------------------------------------------------------------------------------------------------------
 
