@@ -262,3 +262,51 @@ async fn what_another_layout_wrote_is_unsupported_and_not_missing() {
     sample.segment.custom_metadata = None;
     manager.delete(std::slice::from_ref(&sample.segment)).await.expect("an attempt that never finished can be deleted");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_folder_that_says_no_is_not_asked_again_and_again() {
+    let parent = tempfile::tempdir().expect("a folder");
+    let file = parent.path().join("file");
+    std::fs::write(&file, b"no folder").expect("written");
+    for (root, why) in [(parent.path().join("not-mounted"), "does not exist"), (file, "not a folder")] {
+        let manager = folder_manager(&root, SMALL_PARTS);
+        for size in [1000, 12 * MIB] {
+            let start = std::time::Instant::now();
+            let error = Sample::new(size).copy(&manager).await.expect_err("nowhere to write");
+            assert!(matches!(error, StorageError::Misconfigured { .. }), "{error:?}");
+            let text = error.to_string();
+            assert!(text.contains(root.to_str().expect("UTF-8")) && text.contains(why), "{text}");
+            assert!(text.contains("storage.root"), "{text}");
+            assert!(start.elapsed() < Duration::from_secs(1), "{:?}", start.elapsed());
+        }
+        let start = std::time::Instant::now();
+        manager.close().await;
+        assert!(start.elapsed() < Duration::from_secs(1), "{:?}", start.elapsed());
+        assert_eq!(metric(&manager, "copy-cleanups-failed-total"), 0.0, "nothing was written");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_deleted_is_not_served_from_memory() {
+    let root = tempfile::tempdir().expect("a folder");
+    let manager = folder_manager(root.path(), &[]);
+    let (mut gone, mut kept) = (Sample::new(3 * MIB), Sample::new(3 * MIB));
+    for sample in [&mut gone, &mut kept] {
+        sample.copy(&manager).await.expect("copied");
+        assert!(read(&manager, &sample.segment, 0, None).await.expect("read") == sample.data);
+        assert_indexes(&manager, &sample.segment).await;
+    }
+    let held = metric(&manager, "block-cache-bytes");
+    manager.delete(std::slice::from_ref(&gone.segment)).await.expect("deleted");
+    for start in [0, 70_000, 2 * MIB as u64] {
+        let error = read(&manager, &gone.segment, start, None).await.expect_err("deleted");
+        assert!(matches!(error, StorageError::NotFound { .. }), "{error:?}");
+    }
+    let error = manager.fetch_index(&gone.segment, undercroft::model::IndexType::Offset).await.expect_err("deleted");
+    assert!(matches!(error, StorageError::NotFound { .. }), "{error:?}");
+    assert!(metric(&manager, "block-cache-bytes") <= held / 2.0 + 1.0, "its memory is free");
+    let before = metric(&manager, "store-requests-total");
+    assert!(read(&manager, &kept.segment, 0, None).await.expect("read") == kept.data);
+    assert_eq!(metric(&manager, "store-requests-total"), before, "the other one stays");
+    manager.close().await;
+}

@@ -159,7 +159,7 @@ pub static CLEANUP_TIMEOUT: Key = key(
     "upload.cleanup.timeout.ms",
     MILLIS,
     Some("30000"),
-    "Milliseconds for which a failed or cancelled copy tries to remove what it left in the store. Closing waits for it.",
+    "Milliseconds for which a failed or cancelled copy tries to remove what it left in the store. It does so once more after `storage.s3.api.call.attempt.timeout`, since the store may still do what it was asked for. Closing waits for the first, and a second or two for the other.",
 );
 /// Limit of the bytes sent.
 pub static UPLOAD_RATE: Key = key(

@@ -74,6 +74,8 @@ pub(super) struct UploadSettings {
     pub(super) timeout: Duration,
     pub(super) no_progress: Duration,
     pub(super) cleanup: Duration,
+    /// How long a request that was given up may take to be done all the same.
+    pub(super) grace: Duration,
     pub(super) bytes_per_second: Option<u64>,
 }
 
@@ -100,6 +102,7 @@ impl Settings {
                 timeout: config.millis(&keys::UPLOAD_TIMEOUT)?,
                 no_progress: config.millis(&keys::UPLOAD_NO_PROGRESS)?,
                 cleanup: config.millis(&keys::CLEANUP_TIMEOUT)?,
+                grace: config.millis(&keys::S3_ATTEMPT_TIMEOUT)?,
                 bytes_per_second: config.integer(&keys::UPLOAD_RATE)?.and_then(|rate| u64::try_from(rate).ok()),
             },
             fetch: FetchSettings {

@@ -95,31 +95,56 @@ impl Blocks {
         let (land, flight) = Flights::<Key, Arc<Run>>::start(target.key.as_str());
         flights.extend(run.clone().map(|block| ((segment, block), flight.clone())));
         drop(flights);
-        let (blocks, target) = (Arc::clone(self), Arc::clone(target));
+        let (blocks, target, own) = (Arc::clone(self), Arc::clone(target), flight.clone());
         self.runtime.spawn(async move {
-            let _forget = Forget { blocks: &blocks, segment, run: run.clone() };
-            let _ = land.send(blocks.fly(&target, run).await);
+            let _forget = Forget { blocks: &blocks, segment, run: run.clone(), own: &own };
+            let _ = land.send(blocks.fly(&target, run, &own).await);
         });
         Found::Coming(flight)
     }
 
-    async fn fly(&self, target: &Target, run: Range<u64>) -> Result<Arc<Run>, StorageError> {
+    /// Drops what is known of a deleted segment of `count` blocks, and what is on its way.
+    pub(super) fn forget(&self, segment: KafkaUuid, count: u64) {
+        let mut flights = self.flights.0.lock();
+        flights.retain(|(flying, _), _| *flying != segment);
+        // Under the lock, so that nothing that lands comes in between.
+        for block in 0..count {
+            if self.cache.usage() == 0 {
+                break;
+            }
+            self.cache.remove(&(segment, block));
+        }
+        drop(flights);
+        self.metrics.block_bytes.set(i64::try_from(self.cache.usage()).unwrap_or(i64::MAX));
+    }
+
+    async fn fly(&self, target: &Target, run: Range<u64>, own: &Flight<Arc<Run>>) -> Result<Arc<Run>, StorageError> {
         let Some(_running) = self.tasks.begin() else { return Err(StorageError::Closed { action: "get" }) };
         tokio::select! {
-            run = self.load_or_wait(target, run) => run,
+            run = self.load_or_wait(target, run, own) => run,
             () = self.tasks.closing() => {
                 Err(StorageError::Cancelled { action: "get", object: target.key.to_string().into() })
             }
         }
     }
 
-    async fn load_or_wait(&self, target: &Target, run: Range<u64>) -> Result<Arc<Run>, StorageError> {
+    async fn load_or_wait(
+        &self,
+        target: &Target,
+        run: Range<u64>,
+        own: &Flight<Arc<Run>>,
+    ) -> Result<Arc<Run>, StorageError> {
         let loaded = self.load(target, run).await;
         match &loaded {
             Ok(run) => {
+                let flights = self.flights.0.lock();
                 for (block, data) in run.blocks.clone().zip(&run.data) {
-                    self.cache.insert((target.segment.id.uuid, block), data.clone());
+                    let key = (target.segment.id.uuid, block);
+                    if Flights::is_joined(&flights, &key, own) {
+                        self.cache.insert(key, data.clone());
+                    }
                 }
+                drop(flights);
                 self.metrics.block_bytes.set(i64::try_from(self.cache.usage()).unwrap_or(i64::MAX));
             }
             // Whoever asks again meanwhile joins this flight and fails with it.
@@ -173,11 +198,12 @@ struct Forget<'a> {
     blocks: &'a Blocks,
     segment: KafkaUuid,
     run: Range<u64>,
+    own: &'a Flight<Arc<Run>>,
 }
 
 impl Drop for Forget<'_> {
     fn drop(&mut self) {
-        self.blocks.flights.forget(self.run.clone().map(|block| (self.segment, block)));
+        self.blocks.flights.forget(self.run.clone().map(|block| (self.segment, block)), self.own);
     }
 }
 
