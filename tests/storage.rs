@@ -91,7 +91,10 @@ async fn every_kind_of_damage_is_named_and_no_wrong_byte_comes_out() {
         let whole = read(&manager, &sample.segment, 0, None).await;
         assert_eq!(whole.is_err(), cut < 200_016, "cut at {cut}");
         if let Err(error) = whole {
-            assert!(matches!(&error, StorageError::Corrupt { .. }) && error.to_string().contains(&name), "{error}");
+            let text = error.to_string();
+            assert!(matches!(&error, StorageError::Corrupt { .. }) && text.contains(&name), "{text}");
+            assert!(text.contains(&format!("chunk {} is corrupt: truncated", cut / 65_540)), "{cut}: {text}");
+            assert!(text.contains(&format!("has {cut} bytes")), "{text}");
         }
         let error = manager.fetch_index(&sample.segment, undercroft::model::IndexType::Offset).await.expect_err("cut");
         assert!(matches!(error, StorageError::Corrupt { .. }), "{error:?}");
@@ -219,6 +222,24 @@ async fn a_consumers_way_of_reading_gets_each_byte_once() {
     }
     let fetched = metric(&manager, "store-read-bytes-total") - before;
     assert!(fetched <= 1.05 * sample.data.len() as f64, "{fetched} bytes for {}", sample.data.len());
+    manager.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn many_readers_share_the_memory_there_is_and_all_get_on() {
+    let root = tempfile::tempdir().expect("a folder");
+    let little = [("fetch.memory.bytes.max", "1048576"), ("fetch.chunk.cache.size", "0")];
+    let manager = folder_manager(root.path(), &little);
+    let mut sample = Sample::new(12 * MIB);
+    sample.copy(&manager).await.expect("copied");
+    let readers = (0..60_u64).map(|number| {
+        let (manager, segment) = (manager.clone(), sample.segment.clone());
+        tokio::spawn(async move { read(&manager, &segment, number * 100_003, None).await })
+    });
+    for (number, reader) in readers.collect::<Vec<_>>().into_iter().enumerate() {
+        assert!(reader.await.expect("runs").expect("read") == sample.data[number * 100_003..], "{number}");
+    }
+    assert_eq!(metric(&manager, "fetch-in-flight-bytes"), 0.0);
     manager.close().await;
 }
 
