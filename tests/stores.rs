@@ -140,8 +140,19 @@ async fn a_server_that_never_answers_does_not_hold_anyone_beyond_the_deadline() 
     assert!(error.is_retriable(), "{error:?}");
     assert!(start.elapsed() < Duration::from_millis(2500), "{:?}", start.elapsed());
     let index = undercroft::model::IndexType::Offset;
-    assert!(manager.fetch_index(&sample.segment, index).await.is_err());
+    let segments = std::slice::from_ref(&sample.segment);
+    let start = Instant::now();
+    let (indexed, deleted, checked) =
+        tokio::join!(manager.fetch_index(&sample.segment, index), manager.delete(segments), manager.check());
+    for error in [indexed.map(|_| ()), deleted, checked] {
+        let error = error.expect_err("no answer");
+        let text = error.to_string();
+        assert!(error.is_retriable() && text.contains(&endpoint) && text.contains(" ms"), "{text}");
+    }
+    assert!(start.elapsed() < Duration::from_millis(2500), "{:?}", start.elapsed());
+    let start = Instant::now();
     manager.close().await;
+    assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -271,8 +282,15 @@ async fn a_consumer_that_gives_up_early_still_gets_on_with_a_slow_store() {
     let Some(weed) = weed() else { return };
     let mut sample = Sample::of_topic("slow", 4 * MIB);
     sample.copy(&s3(&weed.endpoint(), &[])).await.expect("copied");
+    // Without a cache, too.
+    for more in [&[][..], &[("fetch.chunk.cache.size", "0")]] {
+        gives_up_early(weed, &sample, more).await;
+    }
+}
+
+async fn gives_up_early(weed: &weed::Weed, sample: &Sample, more: &[(&str, &str)]) {
     let proxy = Proxy::to(weed.s3_port);
-    let manager = s3(&proxy.endpoint(), &[]);
+    let manager = s3(&proxy.endpoint(), more);
     let _ = manager.check().await;
     proxy.control.delay_ms.store(1500, Ordering::SeqCst);
     proxy.control.requests.store(0, Ordering::SeqCst);

@@ -261,9 +261,17 @@ impl StorageManager {
     /// # Errors
     /// `Corrupt` or `Unsupported` if it doesn't end as such an object does; what the store says.
     pub async fn inspect(&self, key: &str) -> Result<Footer, StorageError> {
-        let _running = self.begin("inspect")?;
-        let (store, key) = (Arc::clone(&self.inner.store), ObjectKey::new(key));
-        let work = self.inner.runtime.spawn(async move { inspect(store.as_ref(), &key).await });
+        let running = self.begin("inspect")?;
+        let (store, tasks, key) = (Arc::clone(&self.inner.store), self.inner.tasks.clone(), ObjectKey::new(key));
+        let work = self.inner.runtime.spawn(async move {
+            let _running = running;
+            tokio::select! {
+                footer = inspect(store.as_ref(), &key) => footer,
+                () = tasks.closing() => {
+                    Err(StorageError::Cancelled { action: "inspect", object: key.to_string().into() })
+                }
+            }
+        });
         work.await.unwrap_or_else(|error| {
             Err(StorageError::Internal {
                 action: "inspect",
@@ -281,7 +289,7 @@ impl StorageManager {
     }
 
     /// Refuses new work, cancels what runs and waits until it has ended and cleaned up: at most
-    /// `upload.cleanup.timeout.ms` and a little. Readers answer `Closed` from now on. May be called again.
+    /// `upload.cleanup.timeout.ms` and some 3 seconds. Readers answer `Closed` from now on. May be called again.
     pub async fn close(&self) {
         self.inner.tasks.close().await;
     }

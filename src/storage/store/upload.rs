@@ -60,7 +60,7 @@ impl Upload for DriverUpload {
                 }
                 hand.writer()?.write(body.clone()).await
             };
-            if call.attempt(written).await?.is_some() {
+            if call.attempt(written).await.map_err(upload_is_gone)?.is_some() {
                 break;
             }
         }
@@ -79,7 +79,7 @@ impl Upload for DriverUpload {
                 }
                 hand.writer()?.close().await.map_err(|error| again_if_the_folder_went(error, folder))
             };
-            if call.attempt(closed).await?.is_some() {
+            if call.attempt(closed).await.map_err(upload_is_gone)?.is_some() {
                 break;
             }
         }
@@ -116,6 +116,24 @@ impl Upload for DriverUpload {
             Err(StorageError::NotFound { .. }) => Ok(()),
             other => other,
         }
+    }
+}
+
+/// Whoever writes must not be told that an object isn't there. It is the upload: somebody aborted it, or it was completed
+/// by a request whose answer got lost. Another copy may succeed.
+fn upload_is_gone(error: StorageError) -> StorageError {
+    match error {
+        StorageError::NotFound { action, object, store } => StorageError::Unreachable {
+            action,
+            object,
+            store,
+            waited_ms: 0,
+            attempts: 1,
+            why: "the store no longer knows the upload".to_owned().into(),
+            remedy: "whether something aborts uploads that are under way",
+            source: None,
+        },
+        other => other,
     }
 }
 
