@@ -200,7 +200,7 @@ async fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
     }
 }
 
-const HASTY: &[(&str, &str)] = &[("storage.s3.api.call.attempt.timeout", "1800"), ("storage.retry.attempts.max", "1")];
+const HASTY: &[(&str, &str)] = &[("storage.s3.api.call.attempt.timeout", "4000"), ("storage.retry.attempts.max", "1")];
 
 /// Whatever step is done by the server after the client has given up: nothing of the copy stays.
 #[tokio::test(flavor = "multi_thread")]
@@ -230,7 +230,7 @@ async fn a_step_comes_late(weed: &weed::Weed, what: &str, request: &'static str,
     let proxy = Proxy::to(weed.s3_port);
     let manager = s3(&proxy.endpoint(), &[HASTY, &[("storage.s3.bucket.name", "late")]].concat());
     let _ = manager.check().await;
-    *proxy.control.late.lock().expect("unharmed") = Some((request, if is_dropped { 1300 } else { 2300 }));
+    *proxy.control.late.lock().expect("unharmed") = Some((request, if is_dropped { 1300 } else { 6000 }));
     let sample = Sample::of_topic(&format!("late-{what}-{is_dropped}"), size);
     let copy = manager.copy(&sample.segment, &sample.files);
     if is_dropped {
@@ -250,7 +250,7 @@ async fn a_step_comes_late(weed: &weed::Weed, what: &str, request: &'static str,
     }
     eventually("nothing is left", || weed.names("late", &folder).is_empty()).await;
     // Not at once, so that what is removed late is not removed because of the close.
-    tokio::time::sleep(Duration::from_millis(2500)).await;
+    tokio::time::sleep(Duration::from_millis(5000)).await;
     manager.close().await;
     assert!(weed.names("late", &folder).is_empty(), "{what}, dropped: {is_dropped}");
 }
