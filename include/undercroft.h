@@ -36,7 +36,7 @@
 #define UC_ABI_VERSION 1
 
 /** Release, ABI and text of this header; equal to `uc_build_id` if the library was built with this very header. */
-#define UC_BUILD_ID "0.1.0-abi1-8c448e4c44ab7147"
+#define UC_BUILD_ID "0.1.0-abi1-b170d87992982f1c"
 
 /**
  * The segment has no aborted transactions, so no transaction index is kept of it.
@@ -499,7 +499,7 @@ typedef struct uc_segment_t {
    */
   uint8_t segment_id[16];
   /**
-   * The topic's name, UTF-8.
+   * The topic's name, one that Kafka allows.
    */
   const char *topic;
   size_t topic_len;
@@ -581,7 +581,7 @@ typedef struct uc_partition_t {
    */
   uint8_t topic_id[16];
   /**
-   * The topic's name, UTF-8.
+   * The topic's name, one that Kafka allows.
    */
   const char *topic;
   size_t topic_len;
@@ -610,7 +610,7 @@ typedef struct uc_segment_update_t {
    */
   uint8_t segment_id[16];
   /**
-   * The topic's name, UTF-8.
+   * The topic's name, one that Kafka allows.
    */
   const char *topic;
   size_t topic_len;
@@ -629,7 +629,7 @@ typedef struct uc_segment_update_t {
    */
   uint32_t reserved;
   /**
-   * Replaces what was known, also by nothing.
+   * Replaces what was known, also by length 0; without the flag that stays.
    */
   const uint8_t *custom_metadata;
   size_t custom_metadata_len;

@@ -50,7 +50,7 @@ fn both_ways_to_ask_for_the_version_answer_the_same() {
 #[test]
 fn help_names_each_subcommand_and_has_examples() {
     let help = output(&["--help"]);
-    for word in ["version", "config", "object", "Examples:", "Usage:"] {
+    for word in ["version", "config", "object", "metadata", "Examples:", "Usage:"] {
         assert!(help.contains(word), "{word}\n{help}");
     }
     assert!(output(&["object", "inspect", "--help"]).contains("--json"));

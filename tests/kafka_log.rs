@@ -16,7 +16,7 @@ use undercroft::model::BrokerId;
 fn threads() -> usize {
     let tasks = std::fs::read_dir("/proc/self/task").expect("Linux");
     let names = tasks.filter_map(|task| std::fs::read_to_string(task.ok()?.path().join("comm")).ok());
-    names.filter(|name| name.starts_with("rdk:") || name.starts_with("uc-")).count()
+    names.filter(|name| name.starts_with("rdk:") || name.starts_with("undercroft-")).count()
 }
 
 #[tokio::test]

@@ -4,9 +4,9 @@ use std::ffi::c_char;
 
 use parking_lot::Mutex;
 
-use crate::config::metadata::TOPIC_PREFIX;
 use crate::config::storage::DRIVER_PREFIX;
 use crate::config::{Config, Side, Warning, markdown};
+use crate::metadata::OPEN_PREFIXES;
 
 use super::borrow::{self, Out};
 use super::boundary::{boundary, quietly};
@@ -163,16 +163,9 @@ pub extern "C" fn uc_config_free(config: *mut uc_config_t) {
 
 /// The side, and the beginnings of keys that belong to what the side talks to.
 fn side_of(number: i32) -> Result<(Side, &'static [&'static str]), Failure> {
-    const OPEN: &[&str] = &[
-        "remote.log.metadata.common.client.",
-        "remote.log.metadata.admin.",
-        "remote.log.metadata.consumer.",
-        "remote.log.metadata.producer.",
-        TOPIC_PREFIX,
-    ];
     match number {
         n if n == uc_side::UC_SIDE_STORAGE as i32 => Ok((Side::Storage, &[DRIVER_PREFIX])),
-        n if n == uc_side::UC_SIDE_METADATA as i32 => Ok((Side::Metadata, OPEN)),
+        n if n == uc_side::UC_SIDE_METADATA as i32 => Ok((Side::Metadata, OPEN_PREFIXES)),
         n => Err(Failure::argument(format!("side is {n}; known are 0 (storage) and 1 (metadata)"))),
     }
 }

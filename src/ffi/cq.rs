@@ -79,7 +79,7 @@ struct State {
     fd: Option<OwnedFd>,
 }
 
-/// An accepted submission. Dropping it is an event, too.
+/// A submission. Once it runs it owes an event, and dropping it is one, too; before that the call's status says it all.
 pub struct Ticket {
     queue: Arc<Queue>,
     id: u64,
@@ -91,7 +91,7 @@ pub struct Ticket {
 }
 
 impl Queue {
-    /// Accepts a submission, which owes an event from now on.
+    /// Accepts a submission, which owes an event from [`Ticket::run`] on.
     pub fn accept(self: &Arc<Self>, tag: u64) -> Result<Ticket, Failure> {
         let mut state = self.state.lock();
         if state.is_closed {
@@ -217,10 +217,10 @@ fn event_fd() -> io::Result<OwnedFd> {
 }
 
 impl Ticket {
-    /// Takes the submission back: it was not accepted after all and owes nothing.
-    pub fn withdraw(mut self) {
-        self.is_done = true;
-        self.queue.state.lock().in_flight.remove(&self.id);
+    /// Takes the submission back: it was not accepted after all and owes nothing. A panic before [`Ticket::run`] does the
+    /// same.
+    pub fn withdraw(self) {
+        drop(self);
     }
 
     /// Runs `work` on the library's threads until it is done, cancelled or the manager is closed.
@@ -253,6 +253,10 @@ impl Ticket {
 
 impl Drop for Ticket {
     fn drop(&mut self) {
+        if self.visit.is_none() {
+            self.queue.state.lock().in_flight.remove(&self.id);
+            return;
+        }
         let failure = if std::thread::panicking() {
             Failure::internal("the library panicked while it did this; its log has the place. Please report it")
         } else {

@@ -5,7 +5,7 @@ use std::cell::{Cell, RefCell};
 use std::panic::PanicHookInfo;
 use std::sync::Once;
 
-/// All threads that the library starts have names that begin so.
+/// All threads that the library starts have names that begin so, in every room.
 pub const THREAD_PREFIX: &str = "undercroft-";
 
 thread_local! {

@@ -3,7 +3,7 @@
 use std::ffi::c_char;
 
 use crate::metadata::AssignedPartition;
-use crate::model::{KafkaUuid, LeaderEpoch, TopicIdPartition};
+use crate::model::{KafkaUuid, LeaderEpoch, TopicIdPartition, is_topic_name};
 
 use super::borrow::{self, Growing};
 use super::error::Failure;
@@ -16,7 +16,7 @@ pub struct uc_partition_t {
     pub partition: i32,
     /// The topic's id, most significant byte first.
     pub topic_id: [u8; 16],
-    /// The topic's name, UTF-8.
+    /// The topic's name, one that Kafka allows.
     pub topic: *const c_char,
     pub topic_len: usize,
     /// Epoch of the leadership, for `uc_metadata_lead_and_follow`; -1 if the host does not know it.
@@ -59,6 +59,12 @@ pub(super) unsafe fn partition(
 ) -> Result<TopicIdPartition, Failure> {
     // SAFETY: promised by the caller in the same words.
     let topic = unsafe { borrow::text(topic, topic_len, "topic")? };
+    if !is_topic_name(topic) {
+        let shown: String = topic.chars().take(64).collect();
+        return Err(Failure::argument(format!(
+            "topic is {shown:?} ({topic_len} bytes); a name has 1 to 249 letters, digits, dots, underscores and hyphens, and is not `.` or `..`"
+        )));
+    }
     if partition < 0 {
         return Err(Failure::argument(format!("partition is {partition} and must not be negative")));
     }

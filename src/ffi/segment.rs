@@ -50,7 +50,7 @@ pub struct uc_segment_t {
     pub topic_id: [u8; 16],
     /// Id of the attempt to copy, most significant byte first.
     pub segment_id: [u8; 16],
-    /// The topic's name, UTF-8.
+    /// The topic's name, one that Kafka allows.
     pub topic: *const c_char,
     pub topic_len: usize,
     pub start_offset: i64,
@@ -85,7 +85,7 @@ pub struct uc_segment_update_t {
     pub topic_id: [u8; 16],
     /// Id of the attempt to copy, most significant byte first.
     pub segment_id: [u8; 16],
-    /// The topic's name, UTF-8.
+    /// The topic's name, one that Kafka allows.
     pub topic: *const c_char,
     pub topic_len: usize,
     pub event_timestamp_ms: i64,
@@ -96,7 +96,7 @@ pub struct uc_segment_update_t {
     pub flags: u32,
     /// 0.
     pub reserved: u32,
-    /// Replaces what was known, also by nothing.
+    /// Replaces what was known, also by length 0; without the flag that stays.
     pub custom_metadata: *const u8,
     pub custom_metadata_len: usize,
 }

@@ -4,13 +4,14 @@
 //! has this offset of this epoch". Never: the bytes of a segment.
 //!
 //! `partition` and `plan` are pure: what is known and what should be written. `log` is where records live. `manager`
-//! joins them: a thread that reads, calls that write and wait for what was read.
+//! joins them: a thread that reads, calls that write and wait for what was read. `survey` looks at a whole log, for people.
 
 mod error;
 pub mod log;
 mod manager;
 pub mod partition;
 pub mod plan;
+pub mod survey;
 
 pub use error::MetadataError;
-pub use manager::{AssignedPartition, MetadataEnv, MetadataManager, Pending};
+pub use manager::{AssignedPartition, MetadataEnv, MetadataManager, OPEN_PREFIXES, Pending};

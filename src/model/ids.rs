@@ -61,6 +61,21 @@ impl FromStr for KafkaUuid {
     }
 }
 
+/// Whether a topic may be called so, by Kafka's rule. Others could not be told apart in a record's key, and could lead out
+/// of a store's folder.
+///
+/// ```
+/// # use undercroft::model::is_topic_name;
+/// assert!(is_topic_name("orders.eu-1_v2"));
+/// assert!(!is_topic_name("orders:0") && !is_topic_name(".."));
+/// ```
+#[must_use]
+pub fn is_topic_name(name: &str) -> bool {
+    const LEN_MAX: usize = 249;
+    let is_legal = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
+    (1..=LEN_MAX).contains(&name.len()) && !matches!(name, "." | "..") && name.bytes().all(is_legal)
+}
+
 /// A partition of one incarnation of a topic: a topic deleted and created again has the same name and another id.
 ///
 /// Cheap to clone. Two values with the same id and partition are the same partition, whatever the name says.

@@ -10,7 +10,7 @@ mod segment;
 mod state;
 
 pub use epochs::{EpochsError, SegmentEpochs};
-pub use ids::{KafkaUuid, ParseUuidError, SegmentId, TopicIdPartition};
+pub use ids::{KafkaUuid, ParseUuidError, SegmentId, TopicIdPartition, is_topic_name};
 pub use index::IndexType;
 pub use offset::{BrokerId, LeaderEpoch, Offset};
 pub use segment::{PartitionDelete, SegmentMetadata, SegmentUpdate};

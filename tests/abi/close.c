@@ -165,6 +165,17 @@ static void the_last_close_leaves_no_thread(void) {
   uc_metadata_free(metadata);
 }
 
+static void every_thread_has_the_librarys_name(void) {
+  int before = fixture_threads();
+  uc_storage_t *storage = fixture_storage(fixture_folder());
+  uc_metadata_t *metadata = fixture_metadata(fixture_folder());
+  REQUIRE(storage != NULL && metadata != NULL && fixture_lead(metadata) == 0);
+  CHECK(fixture_threads_named("undercroft-") > 0);
+  CHECK(fixture_threads() == before + fixture_threads_named("undercroft-"));
+  uc_storage_free(storage);
+  uc_metadata_free(metadata);
+}
+
 static void a_free_without_a_close_leaves_no_thread_either(void) {
   int before = fixture_threads();
   for (int i = 0; i < 5; i++) {
@@ -181,5 +192,6 @@ void test_close(void) {
   RUN(a_metadata_closes_under_its_callers_and_owes_no_event);
   RUN(events_of_a_closed_storage_are_all_there);
   RUN(the_last_close_leaves_no_thread);
+  RUN(every_thread_has_the_librarys_name);
   RUN(a_free_without_a_close_leaves_no_thread_either);
 }

@@ -24,6 +24,18 @@ static void an_unknown_key_is_a_warning_that_knows_the_near_one(void) {
   uc_config_free(config);
 }
 
+static void keys_of_a_client_are_nobodys_to_warn_of(void) {
+  const char *const pairs[] = {"remote.log.metadata.common.client.a", "1", "remote.log.metadata.admin.b",    "2",
+                               "remote.log.metadata.producer.c",      "3", "remote.log.metadata.consumer.d", "4",
+                               NULL};
+  uc_config_t *config = fixture_config(pairs);
+  uc_buf_t *warnings = NULL;
+  EXPECT(UC_OK, uc_config_check(config, UC_SIDE_METADATA, &warnings, &error));
+  CHECK(contains(warnings, "[]"));
+  uc_buf_free(warnings);
+  uc_config_free(config);
+}
+
 static void a_bad_value_is_named_with_key_and_range(void) {
   const char *const pairs[] = {"undercroft.metadata.log", "stone tablets", NULL};
   uc_config_t *config = fixture_config(pairs);
@@ -77,6 +89,7 @@ static void the_reference_names_every_side(void) {
 
 void test_config(void) {
   RUN(an_unknown_key_is_a_warning_that_knows_the_near_one);
+  RUN(keys_of_a_client_are_nobodys_to_warn_of);
   RUN(a_bad_value_is_named_with_key_and_range);
   RUN(wrong_calls_are_refused);
   RUN(the_reference_names_every_side);

@@ -93,35 +93,49 @@ int fixture_has_files(const char *folder, int expected) {
   return 0;
 }
 
-int fixture_threads(void) {
-  int threads = 0;
+/* Calls `each` with the name of every thread; answers how many times that was not 0. */
+static int count_threads(int (*each)(const char *name, const char *argument), const char *argument) {
+  int count = 0;
   DIR *tasks = opendir("/proc/self/task");
   if (tasks == NULL) { return -1; }
-  for (struct dirent *entry = readdir(tasks); entry != NULL; entry = readdir(tasks)) { threads += entry->d_name[0] != '.'; }
-  closedir(tasks);
-  return threads;
-}
-
-static void print_threads(void) {
-  DIR *tasks = opendir("/proc/self/task");
-  if (tasks == NULL) { return; }
   for (struct dirent *entry = readdir(tasks); entry != NULL; entry = readdir(tasks)) {
     char path[300];
     char name[32] = "";
+    if (entry->d_name[0] == '.') { continue; }
     snprintf(path, sizeof path, "/proc/self/task/%s/comm", entry->d_name);
     FILE *file = fopen(path, "r");
-    if (file != NULL && fgets(name, sizeof name, file) != NULL) { fprintf(stderr, "  there is thread %s", name); }
+    if (file == NULL || fgets(name, sizeof name, file) == NULL) { name[0] = '\0'; }
     if (file != NULL) { fclose(file); }
+    count += each(name, argument);
   }
   closedir(tasks);
+  return count;
 }
+
+static int is_any(const char *name, const char *argument) {
+  (void)name;
+  (void)argument;
+  return 1;
+}
+
+static int begins_so(const char *name, const char *prefix) { return strncmp(name, prefix, strlen(prefix)) == 0; }
+
+static int print_thread(const char *name, const char *argument) {
+  (void)argument;
+  fprintf(stderr, "  there is thread %s\n", name);
+  return 1;
+}
+
+int fixture_threads(void) { return count_threads(is_any, NULL); }
+
+int fixture_threads_named(const char *prefix) { return count_threads(begins_so, prefix); }
 
 int fixture_has_threads(int expected) {
   for (int i = 0; i < 100; i++) {
     if (fixture_threads() == expected) { return 1; }
     fixture_sleep_ms(1);
   }
-  print_threads();
+  count_threads(print_thread, NULL);
   return 0;
 }
 

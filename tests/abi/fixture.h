@@ -17,6 +17,8 @@ int fixture_count_files(const char *folder);
 /* Prints them; 1 if there are `expected`. */
 int fixture_has_files(const char *folder, int expected);
 int fixture_threads(void);
+/* Those whose name begins so. */
+int fixture_threads_named(const char *prefix);
 /* 1 if there are `expected` threads; prints their names if not. The kernel forgets a joined thread a moment later. */
 int fixture_has_threads(int expected);
 void fixture_sleep_ms(int ms);

@@ -193,8 +193,34 @@ static void what_is_not_allowed_is_said_in_the_call_and_gives_no_event(void) {
   uc_cq_free(cq);
 }
 
+static void a_name_that_no_topic_can_have_is_refused(void) {
+  static char too_long[251];
+  memset(too_long, 'a', sizeof too_long - 1);
+  /* A colon stands between the fields of a record's key; a stock broker's reader ends for good at a name beyond 32767. */
+  const char *const names[] = {"", ".", "..", "a:0", "a/b", "a b", "\xc3\xbc", too_long};
+  uc_metadata_t *metadata = fixture_metadata(fixture_folder());
+  uc_cq_t *cq = new_cq();
+  REQUIRE(metadata != NULL);
+  for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+    uc_partition_t partition = fixture_partition();
+    uc_segment_t segment = fixture_segment(0);
+    partition.topic = segment.topic = names[i];
+    partition.topic_len = segment.topic_len = strlen(names[i]);
+    EXPECT(UC_ERR_INVALID_ARGUMENT, uc_metadata_lead_and_follow(metadata, &partition, 1, NULL, 0, &error));
+    EXPECT(UC_ERR_INVALID_ARGUMENT, uc_metadata_add(metadata, &segment, 0, cq, 1, &error));
+  }
+  uc_partition_t partition = fixture_partition();
+  partition.topic = too_long, partition.topic_len = 249;
+  EXPECT(UC_OK, uc_metadata_lead_and_follow(metadata, &partition, 1, NULL, 0, &error));
+  partition.topic = "__Az09._-", partition.topic_len = 9;
+  EXPECT(UC_OK, uc_metadata_lead_and_follow(metadata, &partition, 1, NULL, 0, &error));
+  uc_metadata_free(metadata);
+  uc_cq_free(cq);
+}
+
 void test_metadata(void) {
   RUN(segments_are_added_found_and_still_there_after_a_restart);
   RUN(many_in_flight_give_one_event_each);
   RUN(what_is_not_allowed_is_said_in_the_call_and_gives_no_event);
+  RUN(a_name_that_no_topic_can_have_is_refused);
 }

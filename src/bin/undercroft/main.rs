@@ -1,9 +1,11 @@
 //! The `undercroft` command.
 //!
 //! In: arguments. Out: text on standard output, errors on standard error; exit code 0, 1 (it failed) or 2 (the
-//! arguments make no sense). A file per subcommand; each hands back what is to be printed.
+//! arguments make no sense). A file per subcommand; each hands back what is to be printed, but `metadata`, whose
+//! subcommands print by themselves and decide on the exit code.
 
 mod config;
+mod metadata;
 mod object;
 mod text;
 mod version;
@@ -19,7 +21,11 @@ Examples:
   undercroft config --side metadata                  those of the metadata side
   undercroft config storage.backend.class            one of them
   undercroft object inspect 00000000000000000042-….ucseg
-                                                     what a segment's object says of itself";
+                                                     what a segment's object says of itself
+  undercroft metadata list --bootstrap-server localhost:9092
+                                                     which partitions have remote segments
+  undercroft metadata verify --bootstrap-server localhost:9092
+                                                     whether something is wrong with them";
 
 /// Kafka tiered storage: looks into what the library reads and writes
 #[derive(Parser)]
@@ -38,6 +44,9 @@ enum Command {
     /// Look at objects of a store
     #[command(subcommand)]
     Object(object::Command),
+    /// Look into the log of remote segment metadata, without writing to it
+    #[command(subcommand)]
+    Metadata(metadata::Command),
 }
 
 /// Why a subcommand has nothing to print; one line for standard error.
@@ -46,13 +55,18 @@ enum Command {
 struct Failure(String);
 
 fn main() -> ExitCode {
-    let result = match Cli::parse().command {
+    let text = match Cli::parse().command {
         Command::Version => Ok(version::run()),
         Command::Config(arguments) => config::run(&arguments),
         Command::Object(command) => object::run(&command),
+        Command::Metadata(command) => return end(metadata::run(&command)),
     };
-    match result.and_then(|text| print(&text)) {
-        Ok(()) => ExitCode::SUCCESS,
+    end(text.and_then(|text| print(&text)).map(|()| ExitCode::SUCCESS))
+}
+
+fn end(result: Result<ExitCode, Failure>) -> ExitCode {
+    match result {
+        Ok(code) => code,
         Err(failure) => {
             // Nobody is left to be told if this fails too.
             let _ = writeln!(io::stderr(), "undercroft: {failure}");

@@ -31,12 +31,15 @@ fn a_panic_of_submitted_work_is_one_event() {
 }
 
 #[test]
-fn a_ticket_that_is_lost_is_one_event_and_a_withdrawn_one_none() {
+fn a_submission_that_failed_in_the_call_owes_no_event_however_it_failed() {
     let queue = Arc::new(Queue::default());
-    drop(queue.accept(1).expect("open"));
-    queue.accept(2).expect("open").withdraw();
-    assert!(queue.next(0).is_ok_and(|(tag, outcome)| tag == 1 && outcome.is_err()));
-    assert!(queue.next(0).is_err());
+    queue.accept(1).expect("open").withdraw();
+    let call = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        let _ticket = queue.accept(2).expect("open");
+        panic!("the host hears of it by the call's status");
+    }));
+    assert!(call.is_err());
+    assert!(queue.next(0).is_err_and(|e| e.code == uc_code::UC_ERR_TIMEOUT));
 }
 
 #[test]

@@ -104,6 +104,16 @@ pub trait LogReader: Send {
     fn waker(&self) -> Arc<dyn Fn() + Send + Sync>;
 }
 
+/// A log that somebody looks into who is no manager: nothing is created, locked, mended or written.
+pub struct ReadOnlyLog {
+    /// What and where, for messages.
+    pub name: String,
+    pub shape: LogShape,
+    pub reader: Box<dyn LogReader>,
+    /// Settings that were left out, in sentences.
+    pub warnings: Vec<String>,
+}
+
 /// What a reader meets.
 #[derive(Debug)]
 pub enum LogEvent<'a> {

@@ -27,7 +27,7 @@ impl Lifetime {
     pub(super) fn begin(core: Arc<Core>) -> Result<Self, MetadataError> {
         let (ending, ended) = bounded(1);
         let thread_core = Arc::clone(&core);
-        let thread = std::thread::Builder::new().name("uc-metadata-reader".to_owned()).spawn(move || {
+        let thread = std::thread::Builder::new().name("undercroft-read".to_owned()).spawn(move || {
             // Dropped when the thread ends, however it does.
             let _ending = ending;
             if catch_unwind(AssertUnwindSafe(|| reader::run(&thread_core))).is_err() {
@@ -79,6 +79,7 @@ fn reader_died(core: &Core) {
     for meta in core.directory.read().meta.values() {
         meta.set_trouble(why.to_owned(), true);
     }
+    core.count_partitions();
 }
 
 impl Drop for Lifetime {

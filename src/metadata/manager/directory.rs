@@ -55,6 +55,9 @@ pub(super) struct MetaPartition {
     trouble: Mutex<Option<String>>,
     /// Whether it is so wrong that what is known must not be used.
     has_trouble: AtomicBool,
+    /// Whether records that were read are no longer in the log. For good, unless the last of them is met again: what took
+    /// their place was passed over.
+    has_lost_records: AtomicBool,
     pub(super) states: Mutex<HashMap<TopicIdPartition, SharedState>>,
 }
 
@@ -162,6 +165,12 @@ impl Bound {
                  `undercroft.metadata.ignore.newer.records`",
             );
         }
+        if self.meta.has_lost_records.load(Ordering::Acquire) {
+            return Some(
+                "records that were read are no longer in the log (was the log deleted?), and nobody knows what else it \
+                 has lost; restart this broker to go on with what the log has now",
+            );
+        }
         if self.meta.has_trouble.load(Ordering::Acquire) {
             return Some("the log of its records is not as it must be");
         }
@@ -180,6 +189,7 @@ impl MetaPartition {
             is_too_new: AtomicBool::new(false),
             trouble: Mutex::new(None),
             has_trouble: AtomicBool::new(false),
+            has_lost_records: AtomicBool::new(false),
             states: Mutex::new(HashMap::new()),
         }
     }
@@ -237,6 +247,16 @@ impl MetaPartition {
     pub(super) fn set_trouble(&self, why: String, is_fatal: bool) {
         *self.trouble.lock() = Some(why);
         self.has_trouble.fetch_or(is_fatal, Ordering::AcqRel);
+    }
+
+    /// The log ends before what was read of it. Tells whether that is news.
+    pub(super) fn lose_records(&self) -> bool {
+        !self.has_lost_records.swap(true, Ordering::AcqRel)
+    }
+
+    /// They are there after all.
+    pub(super) fn find_records(&self) {
+        self.has_lost_records.store(false, Ordering::Release);
     }
 
     pub(super) fn trouble(&self) -> Option<String> {

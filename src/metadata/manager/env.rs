@@ -11,6 +11,12 @@ use crate::metadata::log::embedded::{EmbeddedLog, EmbeddedOptions};
 use crate::metadata::log::kafka::{CLIENT_PREFIXES, KafkaLog};
 use crate::model::BrokerId;
 
+/// Beginnings of keys that are not in the table: what stands behind them is a client's, or a topic's.
+pub const OPEN_PREFIXES: &[&str] = {
+    let [common, admin, producer, consumer] = *CLIENT_PREFIXES else { panic!("a client has no prefix here") };
+    &[common, admin, producer, consumer, keys::TOPIC_PREFIX]
+};
+
 /// What a manager is given by its process.
 #[derive(Debug, Clone)]
 pub struct MetadataEnv {
@@ -38,11 +44,15 @@ impl MetadataEnv {
     }
 }
 
+/// No pause between two tries is longer.
+pub(super) const RETRY_PAUSE_MAX: Duration = Duration::from_secs(5);
+
 /// Checked settings of the manager itself.
 #[derive(Debug)]
 pub(super) struct Options {
     pub(super) consume_wait: Duration,
-    pub(super) retry_interval: Duration,
+    /// First pause between two tries; it doubles up to [`RETRY_PAUSE_MAX`].
+    pub(super) retry_pause: Duration,
     pub(super) are_newer_records_ignored: bool,
 }
 
@@ -50,7 +60,7 @@ impl Options {
     pub(super) fn read(config: &Config) -> Result<Self, ConfigError> {
         Ok(Self {
             consume_wait: config.millis(&keys::CONSUME_WAIT_MS)?,
-            retry_interval: config.millis(&keys::INITIALIZATION_RETRY_INTERVAL_MS)?,
+            retry_pause: config.millis(&keys::INITIALIZATION_RETRY_INTERVAL_MS)?.min(RETRY_PAUSE_MAX),
             are_newer_records_ignored: config.boolean(&keys::IGNORE_NEWER_RECORDS)?,
         })
     }
@@ -58,8 +68,7 @@ impl Options {
 
 /// Checks all values. Keys that nobody knows are the host's to warn of: it asks with [`Config::check`] itself.
 pub(super) fn check(config: &Config) -> Result<(), ConfigError> {
-    let open = [CLIENT_PREFIXES, &[keys::TOPIC_PREFIX]].concat();
-    config.check(Side::Metadata, &open).map(|_| ())
+    config.check(Side::Metadata, OPEN_PREFIXES).map(|_| ())
 }
 
 /// The log that the configuration names, not opened yet.

@@ -11,6 +11,7 @@ use parking_lot::Mutex;
 use crate::metadata::log::{LogError, SettingsOf};
 
 use super::core::Core;
+use super::env::RETRY_PAUSE_MAX;
 use super::quiet::Quiet;
 
 /// An older answer is used, and asked for anew.
@@ -19,7 +20,6 @@ const FRESH: Duration = Duration::from_secs(60);
 const STALE: Duration = Duration::from_secs(600);
 /// How long a question is asked again and again before it counts as failed, and how long it then rests.
 const PATIENCE: Duration = Duration::from_secs(60);
-const PAUSE_MAX: Duration = Duration::from_secs(5);
 const DOING: &str = "asking for the settings that bound delayed upload (without them segments are copied at once)";
 
 pub(super) type Settings = BTreeMap<String, String>;
@@ -111,7 +111,7 @@ async fn ask(core: Arc<Core>, of: SettingsOf) {
 }
 
 async fn ask_patiently(core: &Core, of: &SettingsOf) -> Result<Settings, LogError> {
-    let mut pause = core.options.retry_interval.min(PAUSE_MAX);
+    let mut pause = core.options.retry_pause;
     loop {
         let answer = {
             let _permit = core.questions.acquire().await;
@@ -122,7 +122,7 @@ async fn ask_patiently(core: &Core, of: &SettingsOf) -> Result<Settings, LogErro
             answer => return answer,
         }
         core.sleep(pause).await;
-        pause = (pause * 2).min(PAUSE_MAX);
+        pause = (pause * 2).min(RETRY_PAUSE_MAX);
     }
 }
 

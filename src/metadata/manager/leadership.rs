@@ -10,8 +10,7 @@ use crate::model::LeaderEpoch;
 
 use super::core::Core;
 use super::directory::Assignment;
-
-const PAUSE_MAX: Duration = Duration::from_secs(5);
+use super::env::RETRY_PAUSE_MAX;
 
 /// Whether a partition is led here, and under which epoch.
 #[derive(Default)]
@@ -109,7 +108,7 @@ pub(super) fn lead(core: &Arc<Core>, assignment: &Arc<Assignment>, epoch: Option
 
 async fn ask(core: Arc<Core>, assignment: Arc<Assignment>, told: u64) {
     let (leadership, partition) = (&assignment.leadership, &assignment.partition);
-    let mut pause = core.options.retry_interval.min(PAUSE_MAX);
+    let mut pause = core.options.retry_pause;
     if !core.started().await {
         return;
     }
@@ -142,6 +141,6 @@ async fn ask(core: Arc<Core>, assignment: Arc<Assignment>, told: u64) {
         }
         leadership.answer(told, Role::Asking(Some(error.to_string())));
         core.sleep(pause).await;
-        pause = (pause * 2).min(PAUSE_MAX);
+        pause = (pause * 2).min(RETRY_PAUSE_MAX);
     }
 }

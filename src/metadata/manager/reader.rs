@@ -4,17 +4,19 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use crc_fast::{CrcAlgorithm, Digest};
+
 use crate::metadata::log::{LogError, LogEvent, LogReader};
 use crate::metadata::partition::Outcome;
 
 use super::core::Core;
 use super::directory::MetaPartition;
+use super::env::RETRY_PAUSE_MAX;
 use super::intake::Intake;
 use super::quiet::Quiet;
 use super::startup;
 
 const POLL_MAX: Duration = Duration::from_millis(500);
-const PAUSE_MAX: Duration = Duration::from_secs(5);
 const READING: &str = "reading the log of remote segment metadata";
 
 /// A metadata partition as the thread sees it.
@@ -22,6 +24,8 @@ struct Reading {
     meta: Arc<MetaPartition>,
     /// The next offset that was not applied yet.
     position: i64,
+    /// Offset and fingerprint of the last record that was applied: a log that has another one there is another log.
+    last: Option<(i64, u64)>,
     /// The round that was asked for when the read began that runs now.
     round: u64,
     is_assigned: bool,
@@ -42,7 +46,7 @@ pub(super) fn run(core: &Arc<Core>) {
         intake: Intake::new(Arc::clone(core)),
         readings: HashMap::new(),
         quiet: Quiet::default(),
-        pause: core.options.retry_interval,
+        pause: core.options.retry_pause,
         reconciled: None,
     };
     while !core.is_closed() {
@@ -81,7 +85,7 @@ impl Thread<'_> {
         self.quiet.failed(READING, error);
         *self.core.reading_failure.lock() = Some(error.to_string());
         let until = Instant::now() + self.pause;
-        self.pause = (self.pause * 2).min(PAUSE_MAX);
+        self.pause = (self.pause * 2).min(RETRY_PAUSE_MAX);
         while !self.core.is_closed() && Instant::now() < until {
             // A ring during the pause is not lost: the next reader looks at all assignments anyway.
             self.core.bell.take();
@@ -117,6 +121,8 @@ impl Thread<'_> {
         let has_unused = self.core.directory.read().has_unused();
         let unused = if has_unused { self.core.directory.write().take_unused() } else { Vec::new() };
         for unused in unused {
+            // Whoever needs it next reads it from the start, and perhaps another log.
+            self.core.waiters.lock().forget(unused.index);
             let live = i64::try_from(unused.live_segments()).unwrap_or(0);
             self.core.instruments.segments_live.add(-live);
             if self.readings.remove(&unused.index).is_some_and(|reading| reading.is_assigned) {
@@ -129,6 +135,7 @@ impl Thread<'_> {
             let reading = self.readings.entry(index).or_insert_with(|| Reading {
                 meta,
                 position: 0,
+                last: None,
                 round: 0,
                 is_assigned: false,
             });
@@ -153,10 +160,17 @@ impl Thread<'_> {
         let mut progress = Progress::default();
         let Self { core, intake, readings, quiet, pause, .. } = self;
         let polled = reader.poll(POLL_MAX, &mut |event| match event {
-            LogEvent::Record { partition, offset, key, value, .. } => {
-                let Some(reading) = readings.get_mut(&partition).filter(|reading| offset >= reading.position) else {
+            LogEvent::Record { partition, offset, timestamp_ms, key, value } => {
+                let Some(reading) = readings.get_mut(&partition) else { return };
+                if offset < reading.position {
+                    if let Some((_, print)) = reading.last.filter(|&(last, _)| last == offset) {
+                        let is_same = print == fingerprint(timestamp_ms, key, value);
+                        recognise(core, reading, offset, is_same);
+                        progress.are_rounds_met |= !is_same;
+                    }
                     return;
-                };
+                }
+                reading.last = Some((offset, fingerprint(timestamp_ms, key, value)));
                 let outcome = intake.record(&reading.meta, offset, key, value);
                 reading.position = offset.saturating_add(1);
                 progress.marks.insert(partition, reading.position);
@@ -166,7 +180,7 @@ impl Thread<'_> {
             }
             LogEvent::End { partition, next_offset } => {
                 let Some(reading) = readings.get_mut(&partition) else { return };
-                *pause = core.options.retry_interval;
+                *pause = core.options.retry_pause;
                 quiet.succeeded(READING);
                 *core.reading_failure.lock() = None;
                 if next_offset < reading.position {
@@ -213,14 +227,47 @@ impl Thread<'_> {
     }
 }
 
-/// The log ends before what was read of it: it was made anew, and what is known is of another one.
-fn shrunk(core: &Arc<Core>, reading: &Reading, end: i64) {
-    let why = format!(
-        "metadata partition {} ends at offset {end}, but records up to {} were read before; was the log deleted?",
-        reading.meta.index, reading.position
+/// What tells a record from another one that took its place.
+fn fingerprint(timestamp_ms: i64, key: Option<&[u8]>, value: Option<&[u8]>) -> u64 {
+    let mut digest = Digest::new(CrcAlgorithm::Crc64Nvme);
+    digest.update(&timestamp_ms.to_be_bytes());
+    for part in [key, value] {
+        digest.update(&part.map_or(u64::MAX, |part| part.len() as u64).to_be_bytes());
+        digest.update(part.unwrap_or_default());
+    }
+    digest.finalize()
+}
+
+/// The log is read again, and here is what was the last record of it: it tells whether it is still the same log.
+fn recognise(core: &Arc<Core>, reading: &Reading, offset: i64, is_same: bool) {
+    if is_same {
+        reading.meta.find_records();
+        return;
+    }
+    let index = reading.meta.index;
+    lost(
+        core,
+        reading,
+        format!("metadata partition {index} has another record at offset {offset} than was read before"),
     );
-    if reading.meta.trouble().as_ref() != Some(&why) {
-        tracing::error!("{why}");
+}
+
+/// The log ends before what was read of it: it was made anew or cut, or is not shown to its end by a leader that has just
+/// taken over. The last record that was read will tell, if it comes again.
+fn shrunk(core: &Arc<Core>, reading: &Reading, end: i64) {
+    let (index, position) = (reading.meta.index, reading.position);
+    lost(
+        core,
+        reading,
+        format!("metadata partition {index} ends at offset {end}, but records up to {position} were read before"),
+    );
+}
+
+/// What is known is of another log. That does not pass when this one has grown, as the records that took the place of the
+/// lost ones are not applied.
+fn lost(core: &Arc<Core>, reading: &Reading, why: String) {
+    if reading.meta.lose_records() {
+        tracing::error!("{why}; was the log deleted? Restart this broker to go on with what the log has now");
     }
     startup::look_again(core, &why);
     reading.meta.set_trouble(why, true);

@@ -1,15 +1,14 @@
 //! Makes the log usable, for as long as it takes, and looks at it again when it no longer seems to be the right one.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use crate::metadata::log::LogError;
 
 use super::core::Core;
+use super::env::RETRY_PAUSE_MAX;
 use super::quiet::Quiet;
 
 const DOING: &str = "opening the log of remote segment metadata";
-const PAUSE_MAX: Duration = Duration::from_secs(5);
 
 /// Opens the log, in the background.
 pub(super) fn spawn(core: &Arc<Core>) {
@@ -37,7 +36,7 @@ pub(super) fn look_again(core: &Arc<Core>, why: &str) {
 /// Tries until the log is usable, and tells its partitions; nothing if the manager was closed.
 async fn ensure(core: &Arc<Core>) -> Option<i32> {
     let mut quiet = Quiet::default();
-    let mut pause = core.options.retry_interval.min(PAUSE_MAX);
+    let mut pause = core.options.retry_pause;
     loop {
         let ensured = tokio::select! {
             () = core.closed() => return None,
@@ -60,7 +59,7 @@ async fn ensure(core: &Arc<Core>) -> Option<i32> {
         quiet.failed(DOING, &error);
         *core.startup_failure.lock() = Some(error.to_string());
         core.sleep(pause).await;
-        pause = (pause * 2).min(PAUSE_MAX);
+        pause = (pause * 2).min(RETRY_PAUSE_MAX);
     }
 }
 

@@ -23,7 +23,7 @@ pub(super) struct Write {
 
 #[derive(Debug, Default)]
 struct PartitionWaiters {
-    /// Every record before this offset was applied at some time. Never goes back, also if the partition is read again.
+    /// Every record before this offset was applied at some time. Never goes back while the partition is read.
     mark: i64,
     waiting: BTreeMap<i64, oneshot::Sender<Outcome>>,
     /// What became of records that were not simply applied.
@@ -37,6 +37,8 @@ struct PartitionWaiters {
 pub(super) enum Known {
     Now(Outcome),
     Later(oneshot::Receiver<Outcome>),
+    /// It stands where another record was read before the write began, so the log is not the one that was read.
+    Misplaced,
 }
 
 impl Waiters {
@@ -52,12 +54,20 @@ impl Waiters {
     /// The record of `write` has this offset.
     pub(super) fn landed(&mut self, write: Write, offset: i64) -> Known {
         let entry = self.partitions.entry(write.partition).or_default();
+        if entry.floors.get(&write.number).is_some_and(|&floor| offset < floor) {
+            return Known::Misplaced;
+        }
         if offset < entry.mark {
             return Known::Now(entry.exceptions.get(&offset).copied().unwrap_or(Outcome::Applied));
         }
         let (sender, receiver) = oneshot::channel();
         entry.waiting.insert(offset, sender);
         Known::Later(receiver)
+    }
+
+    /// `partition` is not read any more, and no write to it is in flight.
+    pub(super) fn forget(&mut self, partition: i32) {
+        self.partitions.remove(&partition);
     }
 
     /// Nobody asks for `write` any more.
@@ -100,14 +110,14 @@ mod tests {
     fn now(known: Known) -> Outcome {
         match known {
             Known::Now(outcome) => outcome,
-            Known::Later(_) => panic!("not applied yet"),
+            other => panic!("not applied yet: {other:?}"),
         }
     }
 
     fn later(known: Known) -> oneshot::Receiver<Outcome> {
         match known {
             Known::Later(receiver) => receiver,
-            Known::Now(outcome) => panic!("{outcome:?} already"),
+            other => panic!("{other:?} already"),
         }
     }
 

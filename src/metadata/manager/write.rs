@@ -189,6 +189,17 @@ impl Admitted {
         let known = self.core.waiters.lock().landed(self.write, offset);
         let outcome = match known {
             Known::Now(outcome) => outcome,
+            Known::Misplaced => {
+                return Err(MetadataError::Log(LogError::Mismatch {
+                    what: format!("write {subject}"),
+                    log: "the metadata log".to_owned(),
+                    why: format!(
+                        "the record has offset {offset} of metadata partition {}, where another one was read before; was \
+                         the log deleted?",
+                        self.meta.index
+                    ),
+                }));
+            }
             Known::Later(outcome) => {
                 let wait = self.core.options.consume_wait;
                 match tokio::time::timeout(wait, outcome).await {

@@ -63,7 +63,7 @@ fn header(partition: i32, base: u64) -> [u8; HEADER_LEN] {
     bytes
 }
 
-fn read_base(file: &File, partition: i32) -> Result<u64, FileError> {
+pub(super) fn read_base(file: &File, partition: i32) -> Result<u64, FileError> {
     let mut bytes = [0; HEADER_LEN];
     file.read_exact_at(&mut bytes, 0).map_err(|_| FileError::Corrupt("its header is cut off".to_owned()))?;
     let base =

@@ -7,6 +7,7 @@
 
 mod file;
 mod frame;
+mod read_only;
 mod reader;
 mod shared;
 #[cfg(test)]
@@ -31,6 +32,7 @@ use super::{LogError, LogReader, LogShape, MetadataLog};
 use crate::model::LeaderEpoch;
 
 use file::{FileError, PartitionFile};
+pub use read_only::open_read_only;
 use shared::{Shared, View};
 use writer::{Append, Command, Writer};
 
@@ -220,7 +222,7 @@ fn open(options: &EmbeddedOptions) -> Result<Open, LogError> {
         broken: BTreeMap::new(),
     };
     std::thread::Builder::new()
-        .name("uc-metadata-log".to_owned())
+        .name("undercroft-log".to_owned())
         .spawn(move || writer.run())
         .map_err(|error| failed("start the writer of", error.into()))?;
     Ok(Open { shared, commands, ended: Some(ended) })

@@ -13,6 +13,7 @@ mod epoch;
 mod faults;
 mod jaas;
 mod native;
+mod read_only;
 mod reader;
 mod security;
 mod settings;
@@ -21,6 +22,7 @@ mod topic;
 mod translate;
 mod writer;
 
+pub use read_only::open_read_only;
 pub use shell::KafkaLog;
 pub use translate::{JavaSettings, Property, Role, Translated, translate};
 

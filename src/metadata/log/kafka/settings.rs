@@ -64,6 +64,29 @@ impl Settings {
     }
 }
 
+impl Settings {
+    /// Settings of somebody who only reads, from those of a Java client. The number of partitions is not known yet.
+    pub fn read_only(java: &JavaSettings) -> Result<Self, ConfigError> {
+        let mut warnings = Vec::new();
+        let mut client = |role| complete(role, java, "undercroft-metadata".to_owned(), &mut warnings);
+        let (admin, consumer) = (client(Role::Admin)?, client(Role::Consumer)?);
+        warnings.sort_unstable();
+        warnings.dedup();
+        Ok(Self {
+            partitions: 0,
+            replication_factor: 0,
+            retention_ms: -1,
+            min_isr: 0,
+            servers: value(&admin, "bootstrap.servers").unwrap_or_default().to_owned(),
+            admin,
+            producer: Vec::new(),
+            consumer,
+            delivery_timeout: Duration::ZERO,
+            warnings,
+        })
+    }
+}
+
 fn value<'a>(properties: &'a [Property], name: &str) -> Option<&'a str> {
     properties.iter().rev().find(|property| property.name == name).map(|property| property.value.as_str())
 }
@@ -75,10 +98,10 @@ fn properties(
     broker_id: BrokerId,
     warnings: &mut Vec<String>,
 ) -> Result<Vec<Property>, ConfigError> {
-    let (prefix, name, defaults, fixed) = match role {
-        Role::Admin => (ADMIN_PREFIX, "admin", ADMIN_DEFAULTS, ADMIN_FIXED),
-        Role::Producer => (PRODUCER_PREFIX, "producer", PRODUCER_DEFAULTS, PRODUCER_FIXED),
-        Role::Consumer => (CONSUMER_PREFIX, "consumer", CONSUMER_DEFAULTS, CONSUMER_FIXED),
+    let (prefix, name) = match role {
+        Role::Admin => (ADMIN_PREFIX, "admin"),
+        Role::Producer => (PRODUCER_PREFIX, "producer"),
+        Role::Consumer => (CONSUMER_PREFIX, "consumer"),
     };
     let mut java = JavaSettings::new(COMMON_PREFIX);
     for prefix in [COMMON_PREFIX, prefix] {
@@ -86,19 +109,31 @@ fn properties(
             java.set(prefix, name, value);
         }
     }
-    let translated = translate(role, &java)?;
+    // The stock manager's client ids: quotas and logs of a cluster may know them.
+    let id = format!("__remote_log_metadata_client_{broker_id}_{name}");
+    complete(role, &java, id, warnings)
+}
+
+/// As [`properties`], from the settings of one client.
+fn complete(
+    role: Role,
+    java: &JavaSettings,
+    client_id: String,
+    warnings: &mut Vec<String>,
+) -> Result<Vec<Property>, ConfigError> {
+    let (defaults, fixed) = match role {
+        Role::Admin => (ADMIN_DEFAULTS, ADMIN_FIXED),
+        Role::Producer => (PRODUCER_DEFAULTS, PRODUCER_FIXED),
+        Role::Consumer => (CONSUMER_DEFAULTS, CONSUMER_FIXED),
+    };
+    let translated = translate(role, java)?;
     warnings.extend(translated.warnings);
     let ours = |&(name, value): &(&str, &str)| Property {
         name: name.to_owned(),
         value: value.to_owned(),
         from: "a default of Undercroft".to_owned(),
     };
-    // The stock manager's client ids: quotas and logs of a cluster may know them.
-    let id = Property {
-        name: "client.id".to_owned(),
-        value: format!("__remote_log_metadata_client_{broker_id}_{name}"),
-        from: "a default of Undercroft".to_owned(),
-    };
+    let id = Property { name: "client.id".to_owned(), value: client_id, from: "a default of Undercroft".to_owned() };
     let mut all: Vec<Property> = DEFAULTS.iter().chain(defaults).map(ours).collect();
     all.push(id);
     all.extend(translated.properties);

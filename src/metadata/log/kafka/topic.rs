@@ -9,6 +9,7 @@ use super::settings::Settings;
 use crate::metadata::log::{LogError, LogShape};
 
 const DESCRIBE_TIMEOUT: Duration = Duration::from_secs(5);
+const FIND: &str = "find the topic";
 const CREATE_TIMEOUT: Duration = Duration::from_secs(15);
 /// How often a topic that was just created is looked for; brokers learn of it one after the other.
 const LOOKS_AFTER_CREATION: usize = 20;
@@ -30,26 +31,32 @@ pub(super) fn ensure(admin: &Admin, settings: &Settings, stop: &dyn Fn() -> bool
 }
 
 fn find(admin: &Admin, settings: &Settings, stop: &dyn Fn() -> bool) -> Result<Option<LogShape>, LogError> {
-    let what = "find the topic";
-    match admin.describe(TOPIC, DESCRIBE_TIMEOUT, stop) {
+    match look(admin, settings, DESCRIBE_TIMEOUT, stop)? {
+        Some(shape) if shape.partitions != settings.partitions => Err(LogError::Mismatch {
+            what: FIND.to_owned(),
+            log: format!("topic {TOPIC} at {}", settings.servers),
+            why: format!(
+                "it has {} partitions, remote.log.metadata.topic.num.partitions says {}; set the key to the number \
+                 that the topic was created with, the same on every broker",
+                shape.partitions, settings.partitions
+            ),
+        }),
+        found => Ok(found),
+    }
+}
+
+/// The shape of the topic as it is, if there is one. Creates nothing.
+pub(super) fn look(
+    admin: &Admin,
+    settings: &Settings,
+    timeout: Duration,
+    stop: &dyn Fn() -> bool,
+) -> Result<Option<LogShape>, LogError> {
+    match admin.describe(TOPIC, timeout, stop) {
         Ok(found) if found.leaders.is_empty() => Ok(None),
-        Ok(found) => {
-            let partitions = i32::try_from(found.leaders.len()).unwrap_or(i32::MAX);
-            if partitions == settings.partitions {
-                return Ok(Some(LogShape { partitions }));
-            }
-            Err(LogError::Mismatch {
-                what: what.to_owned(),
-                log: format!("topic {TOPIC} at {}", settings.servers),
-                why: format!(
-                    "it has {partitions} partitions, remote.log.metadata.topic.num.partitions says {}; set the key to the \
-                     number that the topic was created with, the same on every broker",
-                    settings.partitions
-                ),
-            })
-        }
+        Ok(found) => Ok(Some(LogShape { partitions: i32::try_from(found.leaders.len()).unwrap_or(i32::MAX) })),
         Err(failed) if failed.code.is(RespErr::RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART) => Ok(None),
-        Err(failed) => Err(question(admin, settings, what, &failed)),
+        Err(failed) => Err(question(admin, settings, FIND, &failed)),
     }
 }
 

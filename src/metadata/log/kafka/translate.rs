@@ -129,6 +129,7 @@ const ALL: &[Role] = &[Role::Admin, Role::Producer, Role::Consumer];
 const PRODUCER: &[Role] = &[Role::Producer];
 const CONSUMER: &[Role] = &[Role::Consumer];
 const BY_OFFSET: &str = "is not used: the reader has no group and keeps its offsets itself";
+const LEADERS_END: &str = "is not used: a replica nearby may end before the records that its leader has acknowledged";
 const DURABLE: &str = "is not used: the producer is idempotent and waits for all replicas in sync";
 
 static TABLE: &[(&str, &[Role], To)] = &[
@@ -157,7 +158,7 @@ static TABLE: &[(&str, &[Role], To)] = &[
     ("retries", PRODUCER, To::Ours(DURABLE)),
     ("transactional.id", PRODUCER, To::Ours("is not used: records are not written in transactions")),
     ("check.crcs", CONSUMER, To::Same),
-    ("client.rack", CONSUMER, To::Same),
+    ("client.rack", CONSUMER, To::Ours(LEADERS_END)),
     ("fetch.max.bytes", CONSUMER, To::Same),
     ("fetch.max.wait.ms", CONSUMER, To::Name("fetch.wait.max.ms")),
     ("fetch.min.bytes", CONSUMER, To::Same),

@@ -59,7 +59,7 @@ impl Writer {
         let shared = Arc::new(Shared { properties, delivery_timeout, state: Mutex::new(state) });
         let of_thread = Arc::clone(&shared);
         let thread = std::thread::Builder::new()
-            .name("uc-kafka-write".to_owned())
+            .name("undercroft-send".to_owned())
             .spawn(move || of_thread.run())
             .map_err(|error| LogError::Internal { what: "start a thread".to_owned(), why: error.to_string() })?;
         Ok(Self { shared, thread: Mutex::new(Some(thread)) })

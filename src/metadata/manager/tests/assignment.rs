@@ -91,3 +91,24 @@ async fn only_metadata_partitions_that_are_needed_are_read() {
     assert_eq!(*log.assigns.lock(), [(index, 0)]);
     manager.close();
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_partition_that_comes_back_to_another_log_waits_for_its_own_records() {
+    let log = ScriptedLog::new(1);
+    let manager = leading(&log).await;
+    for number in 0..3 {
+        add(&manager, 1, number).await.expect("adds");
+    }
+    manager.stop(&[partition(1)]).expect("stops");
+    until("dropped", || *log.unassigns.lock() == [0]).await;
+    log.lose_everything();
+    manager.lead_and_follow(&[assigned(1, Some(1))], &[]).expect("leads again");
+    until("ready", || manager.is_ready(&partition(1))).await;
+    log.hold_reading(true);
+    let mut pending = manager.add(segment(1, 5), Duration::ZERO).expect("is let in");
+    let early = tokio::time::timeout(Duration::from_millis(50), &mut pending).await;
+    assert!(early.is_err(), "stored at offset 0 and not read: {early:?}");
+    log.hold_reading(false);
+    end(Ok(pending)).await.expect("read");
+    manager.close();
+}

@@ -1,6 +1,7 @@
 //! Records and troubles that a reader has to live with.
 
 use super::*;
+use crate::metadata::log::LogError;
 use crate::wire;
 
 fn value(metadata: &SegmentMetadata) -> Option<bytes::Bytes> {
@@ -119,5 +120,77 @@ async fn a_log_that_lost_its_records_is_not_taken_for_an_empty_one() {
     let why = || manager.list(&partition(1), None).expect_err("not ready").to_string();
     until("told why", || why().contains("was the log deleted?")).await;
     assert!(matches!(add(&manager, 1, 1).await, Err(MetadataError::NotReady { .. })));
+    manager.close();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_log_that_lost_its_records_stays_out_of_use_when_it_has_grown_again() {
+    let log = ScriptedLog::new(1);
+    let manager = leading(&log).await;
+    add(&manager, 1, 0).await.expect("adds");
+    add(&manager, 1, 1).await.expect("adds");
+    log.lose_everything();
+    until("not ready", || !manager.is_ready(&partition(1))).await;
+    for number in 10..20 {
+        // Those behind the end that was known would be applied, those before it never.
+        log.store(0, None, value(&SegmentMetadata { state: CopyFinished, ..segment(1, number) }));
+    }
+    manager.lead_and_follow(&[], &[assigned(2, None)]).expect("makes it look for the end once more");
+    until("looked for", || log.assigns.lock().len() == 2).await;
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    for topic in [1, 2] {
+        assert!(!manager.is_ready(&partition(topic)), "topic {topic}: half of the new records were passed over");
+    }
+    let why = manager.list(&partition(1), None).expect_err("not ready").to_string();
+    assert!(why.contains("was the log deleted?") && why.contains("restart"), "{why}");
+    manager.close();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_write_that_lands_where_another_record_was_is_not_said_to_be_done() {
+    let log = ScriptedLog::new(1);
+    let manager = leading(&log).await;
+    add(&manager, 1, 0).await.expect("adds");
+    log.hold_reading(true);
+    log.lose_everything();
+    let answer = add(&manager, 1, 1).await;
+    assert!(matches!(&answer, Err(MetadataError::Log(LogError::Mismatch { .. }))), "{answer:?}");
+    manager.close();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_log_that_was_made_anew_and_outgrew_the_old_one_is_noticed_when_it_is_read_again() {
+    let log = ScriptedLog::new(1);
+    let manager = leading(&log).await;
+    add(&manager, 1, 0).await.expect("adds");
+    add(&manager, 1, 1).await.expect("adds");
+    log.hold_reading(true);
+    log.lose_everything();
+    for number in 10..20 {
+        log.store(0, None, value(&SegmentMetadata { state: CopyFinished, ..segment(1, number) }));
+    }
+    log.is_start_due.store(true, std::sync::atomic::Ordering::SeqCst);
+    log.hold_reading(false);
+    until("not ready", || !manager.is_ready(&partition(1))).await;
+    let why = manager.list(&partition(1), None).expect_err("not ready").to_string();
+    assert!(why.contains("was the log deleted?"), "{why}");
+    manager.close();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_end_that_comes_too_early_is_forgiven_when_the_same_records_come_after_it() {
+    let log = ScriptedLog::new(1);
+    let manager = leading(&log).await;
+    for number in 0..3 {
+        add(&manager, 1, number).await.expect("adds");
+    }
+    // A new leader shows its followers less than the old one did, for a moment.
+    log.show_only(Some(2));
+    log.is_start_due.store(true, std::sync::atomic::Ordering::SeqCst);
+    until("not ready", || !manager.is_ready(&partition(1))).await;
+    log.show_only(None);
+    until("ready again", || manager.is_ready(&partition(1))).await;
+    assert_eq!(manager.list(&partition(1), None).expect("lists").len(), 3);
+    add(&manager, 1, 3).await.expect("works");
     manager.close();
 }

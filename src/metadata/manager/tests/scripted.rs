@@ -29,11 +29,14 @@ pub(super) struct ScriptedLog {
     pub(super) are_appends_held: watch::Sender<bool>,
     /// While true, readers see neither records nor ends.
     pub(super) is_reading_held: AtomicBool,
+    shown: Mutex<Option<usize>>,
     /// Told by the next polls.
     pub(super) troubles: Mutex<VecDeque<(Option<i32>, LogError)>>,
     /// Results of the next polls.
     pub(super) poll_failures: Mutex<VecDeque<LogError>>,
     pub(super) reader_failures: Mutex<VecDeque<LogError>>,
+    /// Whether the next poll reads everything again from the start, as a consumer does that met a missing topic.
+    pub(super) is_start_due: AtomicBool,
     /// Whether the next poll panics.
     pub(super) is_panic_due: AtomicBool,
     /// Answers about epochs; the last one is given for ever.
@@ -68,9 +71,11 @@ impl ScriptedLog {
             append_failures: Mutex::default(),
             are_appends_held: watch::Sender::new(false),
             is_reading_held: AtomicBool::new(false),
+            shown: Mutex::default(),
             troubles: Mutex::default(),
             poll_failures: Mutex::default(),
             reader_failures: Mutex::default(),
+            is_start_due: AtomicBool::new(false),
             is_panic_due: AtomicBool::new(false),
             epochs: Mutex::default(),
             epoch_questions: AtomicUsize::new(0),
@@ -95,6 +100,12 @@ impl ScriptedLog {
     /// Somebody deletes the topic and makes it anew.
     pub(super) fn lose_everything(&self) {
         self.records.lock().iter_mut().for_each(Vec::clear);
+        self.changed.notify_all();
+    }
+
+    /// Readers meet only the first `count` records of a partition, as behind a leader that has just taken over.
+    pub(super) fn show_only(&self, count: Option<usize>) {
+        *self.shown.lock() = count;
         self.changed.notify_all();
     }
 
@@ -224,11 +235,15 @@ impl LogReader for Reader {
                 sink(LogEvent::Trouble { partition, error });
                 return Ok(());
             }
+            if self.log.is_start_due.swap(false, Ordering::SeqCst) {
+                self.cursors.iter_mut().for_each(|(_, next, told)| (*next, *told) = (0, None));
+            }
             let mut records = self.log.records.lock();
             let mut is_anything_told = false;
             if !self.log.is_reading_held.load(Ordering::SeqCst) {
                 for (partition, next, told) in &mut self.cursors {
-                    let stored = records[usize::try_from(*partition).expect("small")].clone();
+                    let mut stored = records[usize::try_from(*partition).expect("small")].clone();
+                    stored.truncate(self.log.shown.lock().unwrap_or(usize::MAX));
                     let from = *next;
                     for (offset, key, value) in stored.iter().filter(|(offset, ..)| *offset >= from) {
                         let (key, value) = (key.as_deref(), value.as_deref());

@@ -60,6 +60,16 @@ async fn opening_refuses_bad_values_and_nothing_else() {
     under_a_file.close();
 }
 
+#[test]
+fn no_pause_between_tries_is_longer_than_the_reference_says() {
+    let first = |ms: &str| {
+        let config = config(&[("remote.log.metadata.initialization.retry.interval.ms", ms)]);
+        crate::metadata::manager::env::Options::read(&config).expect("reads").retry_pause
+    };
+    assert_eq!(first("100"), Duration::from_millis(100));
+    assert_eq!(first("60000"), Duration::from_secs(5));
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_a_broker_passes_becomes_the_environment() {
     let config = config(&[("node.id", "7"), ("log.dir", "/data"), ("cluster.id", "c")]);

@@ -126,7 +126,18 @@ async fn the_epoch_is_told_only_by_the_broker_that_leads() {
     let error = log.leader_epoch("orders", 2).await.unwrap_err();
     assert!(error.to_string().contains("no such partition"), "{error}");
     let error = log.leader_epoch("missing", 0).await.unwrap_err();
-    assert!(matches!(error, LogError::Mismatch { .. }), "{error}");
+    assert!(error.is_retriable(), "a broker that has just made a topic doesn't know it at once: {error}");
+    assert!(error.to_string().contains("no such topic") && !error.to_string().contains(TOPIC), "{error}");
+    log.close().await;
+}
+
+#[tokio::test]
+async fn who_is_no_broker_leads_nothing_and_need_not_ask() {
+    let cluster = MockCluster::<DefaultProducerContext>::new(1).unwrap();
+    cluster.create_topic("orders", 1, 1).unwrap();
+    let log = KafkaLog::open(&config(&cluster.bootstrap_servers(), &[]), BrokerId(-1)).unwrap();
+    let error = log.leader_epoch("orders", 0).await.unwrap_err();
+    assert!(matches!(error, LogError::Unsupported { .. }), "{error}");
     log.close().await;
 }
 

@@ -65,6 +65,13 @@ fn what_only_java_has_is_left_out_with_a_warning() {
 }
 
 #[test]
+fn the_reader_asks_leaders_alone_because_followers_end_earlier() {
+    let consumer = done(Role::Consumer, &[("client.rack", "a")]);
+    assert_eq!(consumer.get("client.rack"), None);
+    assert!(consumer.warnings.iter().any(|warning| warning.contains("client.rack")), "{:?}", consumer.warnings);
+}
+
+#[test]
 fn plain_and_scram_logins_become_user_and_password() {
     for (mechanism, jaas) in [("PLAIN", PLAIN), ("SCRAM-SHA-256", SCRAM), ("scram-sha-512", SCRAM)] {
         let out = done(

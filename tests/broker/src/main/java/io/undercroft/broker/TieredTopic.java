@@ -70,7 +70,7 @@ public final class TieredTopic implements AutoCloseable {
         topic.admin.createTopics(List.of(spec)).all().get();
         // Answered by leaders only. A producer that meets a partition before its leader does may see its first batch refused
         // and its second one taken, which the broker then holds against the first one for ever.
-        topic.offsets(OffsetSpec.latest());
+        Await.until("leaders of " + name, Duration.ofSeconds(30), () -> !topic.offsets(OffsetSpec.latest()).isEmpty());
         return topic;
     }
 

@@ -1,0 +1,55 @@
+//! `undercroft metadata`: looks into the log of remote segment metadata. Nothing here writes to it.
+//!
+//! `source` opens the log that is meant; each subcommand reads it to its end into a survey and prints what it is about.
+#![allow(clippy::disallowed_methods, reason = "shell: asks for the time of day")]
+
+mod custom;
+mod export;
+mod list;
+mod properties;
+mod show;
+mod source;
+mod tail;
+mod text;
+mod verify;
+
+use std::process::ExitCode;
+
+use clap::Subcommand;
+
+use crate::Failure;
+
+/// What `undercroft metadata` can do.
+#[derive(Subcommand)]
+pub enum Command {
+    /// List partitions that have remote segments, with totals
+    List(list::Arguments),
+    /// Show every segment of a topic's partitions
+    Show(show::Arguments),
+    /// Look for what is wrong; exit code 1 if something is
+    Verify(verify::Arguments),
+    /// Print the current facts as records that Kafka's own metadata manager can read
+    Export(export::Arguments),
+    /// Follow the log and explain each record
+    Tail(tail::Arguments),
+}
+
+/// Runs a subcommand, which prints by itself.
+///
+/// # Errors
+/// [`Failure`] if the log or standard output fails, or what was asked for is not there.
+pub fn run(command: &Command) -> Result<ExitCode, Failure> {
+    match command {
+        Command::List(arguments) => list::run(arguments),
+        Command::Show(arguments) => show::run(arguments),
+        Command::Verify(arguments) => verify::run(arguments),
+        Command::Export(arguments) => export::run(arguments),
+        Command::Tail(arguments) => tail::run(arguments),
+    }
+}
+
+/// Milliseconds since 1970.
+fn now_ms() -> i64 {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    since.map_or(0, |since| i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+}
