@@ -24,6 +24,10 @@ have() { found="$found$(printf '  %-12s %s' "$1" "$2")
 # at_least FOUND WANTED: compares dotted numbers
 at_least() { [ "$(printf '%s\n%s\n' "$2" "$1" | sort -V | head -n 1)" = "$2" ]; }
 
+case $(pwd) in
+*[[:space:]]*) lack "a path without spaces (this checkout is in \"$(pwd)\"): librdkafka cannot be built in one" "move the checkout" ;;
+esac
+
 if command -v git >/dev/null 2>&1; then have git "$(git --version | awk '{print $3}')"
 else lack "git" "apt-get install git" git; fi
 

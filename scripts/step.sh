@@ -4,7 +4,7 @@
 #   scripts/step.sh LABEL LOG COMMAND...
 #
 # Prints LABEL, every 15 s the log's last line, and how long it took. On failure prints the end of the log and exits as
-# the command did. VERBOSE=1: the command's own output instead.
+# the command did. VERBOSE=1: the command's own output, which is in the log all the same.
 set -u
 label=$1 log=$2
 shift 2
@@ -12,8 +12,9 @@ mkdir -p "$(dirname "$log")"
 start=$(date +%s)
 echo "==> $label"
 if [ -n "${VERBOSE:-}" ]; then
-    "$@"
-    exit $?
+    # A pipe ends with the status of its last command, so the first one's goes another way.
+    status=$({ { "$@" 2>&1; echo $? >&3; } | tee "$log" >&4; } 3>&1) 4>&1
+    exit "$status"
 fi
 "$@" >"$log" 2>&1 &
 child=$!

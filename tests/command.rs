@@ -126,8 +126,44 @@ fn an_unknown_key_fails_and_names_the_one_that_was_meant() {
     let (code, error) = failure(&["config", "nothing.like.it.at.all"]);
     assert_eq!(code, Some(1));
     assert!(error.contains("`undercroft config` lists all of them"), "{error}");
-    let (code, _) = failure(&["config", "--side", "metadata", "storage.backend.class"]);
-    assert_eq!(code, Some(1), "the key is the other side's");
+}
+
+#[test]
+fn a_key_of_the_other_side_is_told_where_it_belongs() {
+    let storage = "undercroft: `storage.root` is a key of the storage side: in a broker's file, write `rsm.config.storage.root`\n";
+    for arguments in [&["config", "rlmm.config.storage.root"][..], &["config", "--side", "metadata", "storage.root"]] {
+        assert_eq!(failure(arguments), (Some(1), storage.to_owned()));
+    }
+    let (code, error) = failure(&["config", "rsm.config.remote.log.metadata.consume.wait.ms"]);
+    assert!(code == Some(1) && error.contains("key of the metadata side"), "{error}");
+}
+
+#[test]
+fn config_lists_the_keys_that_have_a_part() {
+    for argument in ["fetch", "rsm.config.fetch"] {
+        let listed = output(&["config", argument]);
+        for key in config::all() {
+            let is_listed = listed.lines().any(|line| line.split_whitespace().next() == Some(key.name));
+            assert_eq!(is_listed, key.name.contains("fetch"), "{}", key.name);
+        }
+    }
+    assert!(output(&["config", "storage.s3."]).contains("storage.s3.bucket.name"));
+    assert_eq!(failure(&["config", "rlmm.config.fetch"]).0, Some(1), "that side has none");
+}
+
+#[test]
+fn config_explains_the_settings_of_clients() {
+    for prefix in config::CLIENT_PREFIXES.iter().map(|prefix| prefix.name) {
+        assert!(output(&["config"]).contains(&format!("{prefix}*")), "{prefix}");
+        for argument in [prefix.to_owned(), format!("{prefix}bootstrap.servers"), format!("rlmm.config.{prefix}acks")] {
+            let text = output(&["config", &argument]);
+            assert!(text.contains(&format!("rlmm.config.{prefix}")), "{text}");
+        }
+    }
+    let text = output(&["config", "remote.log.metadata.common.client.ssl.cipher.suites"]);
+    assert!(text.contains("`ssl.cipher.suites` is refused."), "{text}");
+    let (code, error) = failure(&["config", "rsm.config.remote.log.metadata.producer.linger.ms"]);
+    assert!(code == Some(1) && error.contains("metadata side"), "{error}");
 }
 
 #[test]

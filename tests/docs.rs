@@ -1,14 +1,155 @@
-//! The committed reference is what the table prints. `UPDATE_DOCS=1 cargo test --test docs` writes it (`make docs`).
+//! The committed references are what the sources print. `UPDATE_DOCS=1 cargo test --test docs` writes them (`make docs`).
+#![allow(clippy::expect_used, clippy::panic, reason = "a test's way to fail")]
 
 use std::path::Path;
 
-#[test]
-fn config_md_is_printed_from_the_key_table() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/CONFIG.md");
-    let printed = undercroft::config::markdown();
+use undercroft::config::{self, Config, ConfigError, Fate};
+use undercroft::metadata::log::kafka::{self, JavaSettings, Role, Translated, translate};
+use undercroft::metadata::{MetadataEnv, MetadataManager};
+use undercroft::metrics;
+use undercroft::storage::{StorageEnv, StorageManager};
+
+fn check(name: &str, printed: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(name);
     if std::env::var_os("UPDATE_DOCS").is_some_and(|value| value == "1") {
-        std::fs::write(&path, &printed).expect("docs/CONFIG.md is writable");
+        std::fs::write(&path, printed).expect("the reference is writable");
     }
     let committed = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(committed == printed, "docs/CONFIG.md differs from the key table: run `make docs` and commit it");
+    assert!(committed == printed, "{name} differs from what the sources print: run `make docs` and commit it");
+}
+
+#[test]
+fn config_md_is_printed_from_the_key_table() {
+    check("docs/CONFIG.md", &config::markdown());
+}
+
+#[tokio::test]
+async fn metrics_md_is_printed_from_the_registries() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().to_str().expect("UTF-8");
+    let config = |pairs: &[(&str, &str)]| {
+        let mut config = Config::new();
+        pairs.iter().for_each(|(key, value)| config.set(key, value));
+        config
+    };
+    let runtime = tokio::runtime::Handle::current();
+    let of_storage = config(&[("storage.backend.class", "filesystem"), ("storage.root", path)]);
+    let storage = StorageManager::open(&of_storage, StorageEnv { runtime: runtime.clone() }).expect("opens");
+    let of_metadata = config(&[("undercroft.metadata.log", "embedded"), ("undercroft.metadata.embedded.path", path)]);
+    let env = MetadataEnv::from_config(&of_metadata, runtime).expect("an environment");
+    let metadata = MetadataManager::open(&of_metadata, env).expect("opens");
+    let printed = metrics::markdown(&[&*storage.metrics(), &*metadata.metrics()]);
+    storage.close().await;
+    tokio::task::spawn_blocking(move || metadata.close()).await.expect("closes");
+    check("docs/METRICS.md", &printed);
+}
+
+#[test]
+fn the_prefixes_of_the_reference_are_those_that_are_handed_to_clients() {
+    let mut told: Vec<_> = config::CLIENT_PREFIXES.iter().map(|prefix| prefix.name).collect();
+    let mut handed = kafka::CLIENT_PREFIXES.to_vec();
+    told.sort_unstable();
+    handed.sort_unstable();
+    assert_eq!(told, handed);
+}
+
+const ROLES: [Role; 3] = [Role::Admin, Role::Producer, Role::Consumer];
+
+/// What becomes of settings, with what they need beside them.
+fn translated(role: Role, settings: &[(&str, &str)]) -> Result<Translated, ConfigError> {
+    let mut java = JavaSettings::new("p.");
+    java.set("p.", "bootstrap.servers", "host:9092");
+    settings.iter().for_each(|(name, value)| java.set("p.", name, value));
+    translate(role, &java)
+}
+
+/// A protocol under which the setting matters, and a value that is not its default.
+fn surroundings(name: &str) -> Vec<(&str, &str)> {
+    const LOGIN: &str = "a.ScramLoginModule required username=u password=p;";
+    let sasl = [("security.protocol", "SASL_SSL"), ("sasl.mechanism", "SCRAM-SHA-512"), ("sasl.jaas.config", LOGIN)];
+    let of_keys =
+        [("ssl.keystore.type", "PKCS12"), ("ssl.keystore.location", "/k.p12"), ("ssl.keystore.password", "p")];
+    let mut all = match name {
+        _ if name.starts_with("sasl.") => sasl.to_vec(),
+        _ if name.starts_with("ssl.") => vec![("security.protocol", "SSL")],
+        _ => Vec::new(),
+    };
+    match name {
+        "security.protocol" => all.push((name, "SSL")),
+        "sasl.mechanism" | "sasl.jaas.config" => {}
+        "ssl.truststore.type" => all.push((name, "PEM")),
+        "ssl.truststore.location" => all.extend([("ssl.truststore.type", "PEM"), (name, "/ca.pem")]),
+        "ssl.keystore.type" | "ssl.keystore.location" | "ssl.keystore.password" => all.extend(of_keys),
+        "ssl.endpoint.identification.algorithm" => all.push((name, "https")),
+        _ => all.push((name, "1")),
+    }
+    all
+}
+
+#[test]
+fn every_client_setting_meets_the_fate_that_the_reference_tells() {
+    for row in &config::CLIENT_SETTINGS {
+        for name in row.names {
+            let settings = surroundings(name);
+            let outcomes = ROLES.map(|role| translated(role, &settings));
+            match row.fate {
+                Fate::Understood => {
+                    let fine = outcomes.iter().all(|out| out.as_ref().is_ok_and(|out| out.warnings.is_empty()));
+                    let used = outcomes
+                        .iter()
+                        .flatten()
+                        .any(|out| out.properties.iter().any(|p| p.from == format!("p.{name}")));
+                    assert!(fine && (used || name.ends_with(".type")), "{name}: {outcomes:?}");
+                }
+                Fate::PassedOver => {
+                    let warned = |out: &Translated| {
+                        out.warnings.iter().any(|warning| warning.starts_with(&format!("p.{name} ")))
+                    };
+                    assert!(
+                        outcomes.iter().all(Result::is_ok) && outcomes.iter().flatten().any(warned),
+                        "{name}: {outcomes:?}"
+                    );
+                }
+                Fate::Refused => assert!(outcomes.iter().all(Result::is_err), "{name}: {outcomes:?}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn what_the_reference_says_of_values_is_so() {
+    let scram = "a.ScramLoginModule required username=u password=p;";
+    for settings in [
+        &[("security.protocol", "WSS")][..],
+        &[("security.protocol", "SASL_SSL"), ("sasl.jaas.config", scram)],
+        &[("security.protocol", "SASL_SSL"), ("sasl.mechanism", "OAUTHBEARER"), ("sasl.jaas.config", scram)],
+        &[("security.protocol", "SSL"), ("ssl.truststore.location", "/t.jks")],
+        &[("security.protocol", "SSL"), ("ssl.truststore.location", "/t.p12"), ("ssl.truststore.type", "PKCS12")],
+        &[
+            ("security.protocol", "SSL"),
+            ("ssl.truststore.location", "/t.pem"),
+            ("ssl.truststore.type", "PEM"),
+            ("ssl.truststore.password", "p"),
+        ],
+        &[("security.protocol", "SSL"), ("ssl.keystore.location", "/k.jks")],
+        &[("security.protocol", "SSL"), ("ssl.protocol", "TLSv1.1")],
+        &[("security.protocol", "SSL"), ("ssl.enabled.protocols", "TLSv1.3")],
+        &[("security.protocol", "SSL"), ("ssl.something.else", "x")],
+    ] {
+        assert!(translated(Role::Admin, settings).is_err(), "{settings:?} is refused");
+    }
+}
+
+#[test]
+fn the_example_of_a_login_is_one_that_works() {
+    let reference = config::markdown();
+    let settings: Vec<_> = reference
+        .lines()
+        .filter_map(|line| line.strip_prefix("rlmm.config.remote.log.metadata.common.client.")?.split_once('='))
+        .collect();
+    let out = translated(Role::Producer, &settings).expect("all of it is understood");
+    assert_eq!(
+        (out.warnings.len(), out.get("sasl.username"), out.get("ssl.ca.location")),
+        (0, Some("tiering"), Some("/etc/kafka/ca.pem"))
+    );
 }

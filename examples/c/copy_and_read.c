@@ -9,7 +9,8 @@
 
 #include "undercroft.h"
 
-/* Ends the program with the message of an error. */
+/* Ends the program with the message of an error. A status goes into a variable first: as an argument beside `error`,
+ * the call might be made after `error` was looked at. */
 static void check(uc_status_t status, uc_error_t *error) {
   if (status == UC_OK) { return; }
   const char *text = "";
@@ -22,7 +23,8 @@ static void check(uc_status_t status, uc_error_t *error) {
 
 static void set(uc_config_t *config, const char *key, const char *value) {
   uc_error_t *error = NULL;
-  check(uc_config_set(config, key, strlen(key), value, strlen(value), &error), error);
+  uc_status_t status = uc_config_set(config, key, strlen(key), value, strlen(value), &error);
+  check(status, error);
 }
 
 static long size_of(const char *path) {
@@ -45,15 +47,18 @@ int main(int argc, char **argv) {
     fprintf(stderr, "the library has ABI %u, this program needs %d\n", uc_abi_version(), UC_ABI_VERSION);
     return 2;
   }
+  uc_status_t status = UC_OK;
   uc_error_t *error = NULL;
 
   /* A manager on a folder. */
   uc_config_t *config = NULL;
   uc_storage_t *storage = NULL;
-  check(uc_config_new(&config, &error), error);
+  status = uc_config_new(&config, &error);
+  check(status, error);
   set(config, "storage.backend.class", "filesystem");
   set(config, "storage.root", argv[1]);
-  check(uc_storage_open(config, &storage, &error), error);
+  status = uc_storage_open(config, &storage, &error);
+  check(status, error);
   uc_config_free(config);
 
   /* What a broker knows of the segment. The file serves as its own indexes here; a broker has one of each. */
@@ -74,7 +79,8 @@ int main(int argc, char **argv) {
 
   /* Copy it. What the copy answers belongs to the segment from now on. */
   uc_buf_t *custom_metadata = NULL;
-  check(uc_storage_copy(storage, &segment, &files, 60000, &custom_metadata, &error), error);
+  status = uc_storage_copy(storage, &segment, &files, 60000, &custom_metadata, &error);
+  check(status, error);
   if (custom_metadata != NULL) {
     segment.flags |= UC_SEGMENT_HAS_CUSTOM_METADATA;
     uc_buf_view(custom_metadata, &segment.custom_metadata, &segment.custom_metadata_len);
@@ -82,7 +88,8 @@ int main(int argc, char **argv) {
 
   /* Read it back. */
   uc_reader_t *reader = NULL;
-  check(uc_storage_fetch(storage, &segment, 0, UINT64_MAX, &reader, &error), error);
+  status = uc_storage_fetch(storage, &segment, 0, UINT64_MAX, &reader, &error);
+  check(status, error);
   FILE *out = fopen(argv[3], "wb");
   if (out == NULL) {
     perror(argv[3]);
@@ -92,7 +99,8 @@ int main(int argc, char **argv) {
   size_t got = 0;
   size_t total = 0;
   do {
-    check(uc_reader_read(reader, bytes, sizeof bytes, 30000, &got, &error), error);
+    status = uc_reader_read(reader, bytes, sizeof bytes, 30000, &got, &error);
+    check(status, error);
     total += fwrite(bytes, 1, got, out);
   } while (got > 0);
   fclose(out);
@@ -100,7 +108,8 @@ int main(int argc, char **argv) {
 
   uc_reader_free(reader);
   uc_buf_free(custom_metadata);
-  check(uc_storage_close(storage, 10000, &error), error);
+  status = uc_storage_close(storage, 10000, &error);
+  check(status, error);
   uc_storage_free(storage);
   return 0;
 }

@@ -6,12 +6,16 @@
 //! A key stands once, in `storage_keys` or `metadata_keys`. The rooms ask for its value by that same constant, so a key
 //! that is read but not documented, or documented but not read, does not compile or is reported as dead code.
 
+mod clients;
 mod key;
 mod metadata_keys;
 mod reference;
 mod storage_keys;
 mod values;
 
+pub use clients::{
+    CLIENT_PREFIXES, CLIENT_SETTINGS, ClientPrefix, ClientSettings, Fate, client_prefix_of, fate_of_client_setting,
+};
 pub use key::{Key, Kind, Side};
 pub use reference::{markdown, markdown_of, near_miss};
 pub use values::{Config, ConfigError, Warning};

@@ -41,6 +41,9 @@ pub fn markdown_of(side: Side) -> String {
         let (range, text) = (cell(&key.range()), cell(key.text));
         let _ = writeln!(out, "| `{}` | {} | {default} | {range} | {text} |", key.name, key.kind);
     }
+    if side == Side::Metadata {
+        let _ = write!(out, "\n{}", super::clients::markdown());
+    }
     out
 }
 

@@ -6,7 +6,7 @@ use parking_lot::Mutex;
 
 use crate::config::storage::DRIVER_PREFIX;
 use crate::config::{Config, Side, Warning, markdown};
-use crate::metadata::OPEN_PREFIXES;
+use crate::metadata;
 
 use super::borrow::{self, Out};
 use super::boundary::{boundary, quietly};
@@ -123,7 +123,7 @@ pub unsafe extern "C" fn uc_config_check(
         // SAFETY: null or valid for one write (# Safety).
         let warnings_out = unsafe { Out::new(warnings_json_out) };
         let (side, open_prefixes) = side_of(side)?;
-        let warnings = snapshot(config)?.check(side, open_prefixes)?;
+        let warnings = snapshot(config)?.check(side, &open_prefixes)?;
         if warnings_out.is_wanted() {
             warnings_out.set(buf::open(json(&warnings))?);
         }
@@ -162,10 +162,10 @@ pub extern "C" fn uc_config_free(config: *mut uc_config_t) {
 }
 
 /// The side, and the beginnings of keys that belong to what the side talks to.
-fn side_of(number: i32) -> Result<(Side, &'static [&'static str]), Failure> {
+fn side_of(number: i32) -> Result<(Side, Vec<&'static str>), Failure> {
     match number {
-        n if n == uc_side::UC_SIDE_STORAGE as i32 => Ok((Side::Storage, &[DRIVER_PREFIX])),
-        n if n == uc_side::UC_SIDE_METADATA as i32 => Ok((Side::Metadata, OPEN_PREFIXES)),
+        n if n == uc_side::UC_SIDE_STORAGE as i32 => Ok((Side::Storage, vec![DRIVER_PREFIX])),
+        n if n == uc_side::UC_SIDE_METADATA as i32 => Ok((Side::Metadata, metadata::open_prefixes())),
         n => Err(Failure::argument(format!("side is {n}; known are 0 (storage) and 1 (metadata)"))),
     }
 }

@@ -14,4 +14,4 @@ pub mod plan;
 pub mod survey;
 
 pub use error::MetadataError;
-pub use manager::{AssignedPartition, MetadataEnv, MetadataManager, OPEN_PREFIXES, Pending};
+pub use manager::{AssignedPartition, MetadataEnv, MetadataManager, Pending, open_prefixes};

@@ -15,7 +15,7 @@ impl Registry {
                 Kind::Counter => "counter",
                 Kind::Gauge => "gauge",
             };
-            let _ = writeln!(out, "# HELP {name} {}\n# TYPE {name} {kind}\n{name} {value}", escaped(info.text));
+            let _ = writeln!(out, "# HELP {name} {}\n# TYPE {name} {kind}\n{name} {value}", escaped(&info.text));
         }
         out
     }

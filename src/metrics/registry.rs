@@ -1,5 +1,6 @@
 //! The metrics of one manager, in a fixed order.
 
+use std::borrow::Cow;
 use std::sync::atomic::Ordering;
 
 use super::{Counter, Gauge, Timer};
@@ -18,7 +19,7 @@ pub struct MetricInfo {
     pub group: &'static str,
     pub name: String,
     pub kind: Kind,
-    pub text: &'static str,
+    pub text: Cow<'static, str>,
 }
 
 #[derive(Debug)]
@@ -43,22 +44,29 @@ impl Registry {
 
     pub fn counter(&mut self, group: &'static str, name: &'static str, text: &'static str) -> Counter {
         let counter = Counter::default();
-        self.push(group, name.to_owned(), Kind::Counter, text, Source::Counter(counter.clone()));
+        self.push(group, name.to_owned(), Kind::Counter, text.into(), Source::Counter(counter.clone()));
         counter
     }
 
     pub fn gauge(&mut self, group: &'static str, name: &'static str, text: &'static str) -> Gauge {
         let gauge = Gauge::default();
-        self.push(group, name.to_owned(), Kind::Gauge, text, Source::Gauge(gauge.clone()));
+        self.push(group, name.to_owned(), Kind::Gauge, text.into(), Source::Gauge(gauge.clone()));
         gauge
     }
 
-    /// Registers three values: `name-total` (how often), `name-time-us-total` and `name-time-us-max`.
+    /// Registers three values: `name-total` (how often), `name-time-us-total` and `name-time-us-max`. `text` says what is
+    /// timed; what each value is of it is put behind.
     pub fn timer(&mut self, group: &'static str, name: &'static str, text: &'static str) -> Timer {
         let timer = Timer::default();
-        self.push(group, format!("{name}-total"), Kind::Counter, text, Source::Counter(timer.count.clone()));
-        self.push(group, format!("{name}-time-us-total"), Kind::Counter, text, Source::TimerTotal(timer.clone()));
-        self.push(group, format!("{name}-time-us-max"), Kind::Gauge, text, Source::TimerMax(timer.clone()));
+        let what = text.trim_end_matches('.');
+        let counted = (Kind::Counter, "-total", "how often", Source::Counter(timer.count.clone()));
+        let total =
+            (Kind::Counter, "-time-us-total", "microseconds of all together", Source::TimerTotal(timer.clone()));
+        let longest =
+            (Kind::Gauge, "-time-us-max", "microseconds of the longest so far", Source::TimerMax(timer.clone()));
+        for (kind, end, of_it, source) in [counted, total, longest] {
+            self.push(group, format!("{name}{end}"), kind, format!("{what}: {of_it}.").into(), source);
+        }
         timer
     }
 
@@ -78,7 +86,7 @@ impl Registry {
         })
     }
 
-    fn push(&mut self, group: &'static str, name: String, kind: Kind, text: &'static str, source: Source) {
+    fn push(&mut self, group: &'static str, name: String, kind: Kind, text: Cow<'static, str>, source: Source) {
         let is_new = self.infos().all(|info| (info.group, &info.name) != (group, &name));
         debug_assert!(is_new, "{group} {name} is registered twice: a reader could not tell the two apart");
         self.entries.push((MetricInfo { group, name, kind, text }, source));
@@ -106,6 +114,15 @@ mod tests {
                 "storage fetch-time-us-total",
                 "storage fetch-time-us-max",
                 "metadata open",
+            ]
+        );
+        let texts: Vec<_> = registry.infos().skip(1).take(3).map(|info| info.text.as_ref()).collect();
+        assert_eq!(
+            texts,
+            [
+                "Fetches: how often.",
+                "Fetches: microseconds of all together.",
+                "Fetches: microseconds of the longest so far.",
             ]
         );
         assert_eq!(registry.read().collect::<Vec<_>>(), [0.0; 5], "all are there before anything happened");

@@ -36,6 +36,12 @@ if [ "$mode" = example ]; then
   mkdir "$folder/store"
   "$out/copy_and_read" "$folder/store" "$folder/segment.log" "$folder/read-back"
   cmp "$folder/segment.log" "$folder/read-back"
+  status=0
+  said=$("$out/copy_and_read" "$folder/nowhere" "$folder/segment.log" "$folder/read-back" 2>&1) || status=$?
+  case $status:$said in
+    1:UC_ERR_*"$folder/nowhere"*) echo "a folder that is not there: $said" ;;
+    *) echo "a folder that is not there must end the example with status 1 and a message that names it, got $status: $said" >&2; exit 1 ;;
+  esac
   exit 0
 fi
 

@@ -1,7 +1,8 @@
 //! What documents say twice.
 
 /// Generated files and the command that their first line names.
-const GENERATED: &[(&str, &str)] = &[("docs/CONFIG.md", "`make docs`"), ("include/undercroft.h", "`make header`")];
+const GENERATED: &[(&str, &str)] =
+    &[("docs/CONFIG.md", "`make docs`"), ("docs/METRICS.md", "`make docs`"), ("include/undercroft.h", "`make header`")];
 
 /// `rust-version` of a manifest.
 pub fn rust_version(manifest: &str) -> Option<String> {

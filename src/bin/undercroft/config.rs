@@ -13,7 +13,8 @@ const WIDTH: usize = 100;
 /// What `undercroft config` takes.
 #[derive(Args)]
 pub struct Arguments {
-    /// Show only this key; a broker's prefix (`rsm.config.`, `rlmm.config.`) in front of it does no harm
+    /// Show only this key, or all whose names have this part; a broker's prefix (`rsm.config.`, `rlmm.config.`) in
+    /// front of it does no harm
     key: Option<String>,
     /// Only the keys of one side
     #[arg(long, value_enum)]
@@ -48,7 +49,21 @@ pub fn run(arguments: &Arguments) -> Result<String, Failure> {
 }
 
 fn list(side: Side) -> String {
-    let keys = keys_of(side);
+    let mut out = table(side, &keys_of(side));
+    if side == Side::Metadata {
+        out.push_str(
+            "\nBehind these stand settings of Kafka's clients, by their own names (docs/CONFIG.md says which)\n\n",
+        );
+        let rows =
+            config::CLIENT_PREFIXES.iter().map(|prefix| vec![format!("{}*", prefix.name), prefix.clients.to_owned()]);
+        columns(&rows.collect::<Vec<_>>()).iter().for_each(|line| {
+            let _ = writeln!(out, "{line}");
+        });
+    }
+    out
+}
+
+fn table(side: Side, keys: &[&Key]) -> String {
     let head = ["KEY", "TYPE", "DEFAULT", "RANGE"].map(str::to_owned).to_vec();
     let rows: Vec<_> = std::iter::once(head).chain(keys.iter().map(|key| row(key))).collect();
     let mut lines = columns(&rows).into_iter();
@@ -64,23 +79,57 @@ fn list(side: Side) -> String {
     out
 }
 
+/// The key of that name; else what stands behind a client's prefix; else all keys that have the name as a part.
 fn one(name: &str, sides: &[Side]) -> Result<String, Failure> {
-    let matches: Vec<_> = sides
-        .iter()
-        .flat_map(|&side| {
-            let name = name.strip_prefix(side.broker_prefix()).unwrap_or(name);
-            keys_of(side).into_iter().filter(move |key| key.name == name)
-        })
-        .collect();
-    if matches.is_empty() {
-        let meant = sides.iter().find_map(|&side| config::near_miss(name, side));
-        let remedy = meant.map_or_else(
-            || "`undercroft config` lists all of them".to_owned(),
-            |meant| format!("did you mean `{meant}`?"),
-        );
-        return Err(Failure(format!("there is no configuration key `{name}`; {remedy}")));
+    let said = Side::ALL.into_iter().find(|side| name.starts_with(side.broker_prefix()));
+    let plain = said.and_then(|side| name.strip_prefix(side.broker_prefix())).unwrap_or(name);
+    let sides: Vec<_> = sides.iter().copied().filter(|side| said.is_none_or(|said| said == *side)).collect();
+    let exact: Vec<_> = sides.iter().flat_map(|&side| keys_of(side)).filter(|key| key.name == plain).collect();
+    if !exact.is_empty() {
+        return Ok(exact.into_iter().map(details).collect::<Vec<_>>().join("\n"));
     }
-    Ok(matches.into_iter().map(details).collect::<Vec<_>>().join("\n"))
+    if let Some(key) = config::all().into_iter().find(|key| key.name == plain) {
+        let (side, prefix) = (name_of(key.side).to_lowercase(), key.side.broker_prefix());
+        return Err(Failure(format!(
+            "`{plain}` is a key of the {side} side: in a broker's file, write `{prefix}{plain}`"
+        )));
+    }
+    if let Some(prefix) = config::client_prefix_of(plain) {
+        return if sides.contains(&Side::Metadata) { Ok(client(plain, prefix)) } else { Err(of_a_client(plain)) };
+    }
+    let with_part = |&side: &Side| {
+        let keys: Vec<_> = keys_of(side).into_iter().filter(|key| key.name.contains(plain)).collect();
+        (!keys.is_empty()).then(|| table(side, &keys))
+    };
+    let tables: Vec<_> = sides.iter().filter_map(with_part).collect();
+    if !tables.is_empty() {
+        return Ok(tables.join("\n"));
+    }
+    let meant = sides.iter().find_map(|&side| config::near_miss(plain, side));
+    let remedy = meant
+        .map_or_else(|| "`undercroft config` lists all of them".to_owned(), |meant| format!("did you mean `{meant}`?"));
+    Err(Failure(format!("there is no configuration key `{name}`; {remedy}")))
+}
+
+/// What is known of a key that is handed to a client.
+fn client(key: &str, prefix: &config::ClientPrefix) -> String {
+    let rows = [
+        vec!["  side".to_owned(), "metadata".to_owned()],
+        vec!["  in a broker's file".to_owned(), format!("{}{key}", Side::Metadata.broker_prefix())],
+    ];
+    let what = format!(
+        "Settings of {} of the topic `__remote_log_metadata`, by the names that Kafka's Java clients have, stand behind `{}`.",
+        prefix.clients, prefix.name
+    );
+    let setting = key.strip_prefix(prefix.name).unwrap_or_default();
+    let fate = config::fate_of_client_setting(setting)
+        .unwrap_or_else(|| "Which of them are understood and which are refused: docs/CONFIG.md.".to_owned());
+    format!("{key}\n{}\n\n{}", columns(&rows).join("\n"), paragraph(&format!("{what} {fate}"), 2, WIDTH))
+}
+
+fn of_a_client(key: &str) -> Failure {
+    let prefix = Side::Metadata.broker_prefix();
+    Failure(format!("`{key}` is a setting of the metadata side's clients: in a broker's file, write `{prefix}{key}`"))
 }
 
 fn details(key: &Key) -> String {

@@ -20,6 +20,7 @@ Examples:
   undercroft config                                  all configuration keys
   undercroft config --side metadata                  those of the metadata side
   undercroft config storage.backend.class            one of them
+  undercroft config fetch                            all with a part of that name
   undercroft object inspect 00000000000000000042-….ucseg
                                                      what a segment's object says of itself
   undercroft metadata list --bootstrap-server localhost:9092

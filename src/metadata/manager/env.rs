@@ -11,12 +11,6 @@ use crate::metadata::log::embedded::{EmbeddedLog, EmbeddedOptions};
 use crate::metadata::log::kafka::{CLIENT_PREFIXES, KafkaLog};
 use crate::model::BrokerId;
 
-/// Beginnings of keys that are not in the table: what stands behind them is a client's, or a topic's.
-pub const OPEN_PREFIXES: &[&str] = {
-    let [common, admin, producer, consumer] = *CLIENT_PREFIXES else { panic!("a client has no prefix here") };
-    &[common, admin, producer, consumer, keys::TOPIC_PREFIX]
-};
-
 /// What a manager is given by its process.
 #[derive(Debug, Clone)]
 pub struct MetadataEnv {
@@ -66,9 +60,15 @@ impl Options {
     }
 }
 
+/// How keys begin that belong to somebody else: a client's, or a topic's.
+#[must_use]
+pub fn open_prefixes() -> Vec<&'static str> {
+    [CLIENT_PREFIXES, &[keys::TOPIC_PREFIX]].concat()
+}
+
 /// Checks all values. Keys that nobody knows are the host's to warn of: it asks with [`Config::check`] itself.
 pub(super) fn check(config: &Config) -> Result<(), ConfigError> {
-    config.check(Side::Metadata, OPEN_PREFIXES).map(|_| ())
+    config.check(Side::Metadata, &open_prefixes()).map(|_| ())
 }
 
 /// The log that the configuration names, not opened yet.

@@ -27,7 +27,7 @@ mod tests;
 mod waiters;
 mod write;
 
-pub use env::{MetadataEnv, OPEN_PREFIXES};
+pub use env::{MetadataEnv, open_prefixes};
 
 use std::future::Future;
 use std::pin::Pin;

@@ -9,6 +9,7 @@
  *   stubborn              nothing happens until it is cancelled, and then it turns out to be done
  *   dangling              segments that are looked up are in state 4
  *   none                  fetch_index and copy give no bytes
+ *   sealed                fetch_index and copy give bytes that cannot be looked at
  *   anything else         it works: byte i of a segment is (i * 31) & 0xff
  *
  * Handles are plain pointers that nothing checks: a use after free of the shim's shows as a crash.
@@ -30,7 +31,7 @@ static atomic_int open_readers;
 static atomic_int open_handles;
 
 struct uc_error_t { uc_status_t code; bool retriable; char message[128]; };
-struct uc_buf_t { size_t len; uint8_t bytes[]; };
+struct uc_buf_t { size_t len; bool sealed; uint8_t bytes[]; };
 struct uc_config_t { bool bad; };
 struct uc_log_t { int level; };
 struct uc_metrics_t { int unused; };
@@ -105,7 +106,7 @@ PUBLIC uc_status_t uc_error_code(const uc_error_t *error) { return error->code; 
 PUBLIC int32_t uc_error_is_retriable(const uc_error_t *error) { return error->retriable; }
 PUBLIC uc_status_t uc_error_message(const uc_error_t *error, const char **ptr, size_t *len) { *ptr = error->message; *len = strlen(error->message); return UC_OK; }
 PUBLIC void uc_error_free(uc_error_t *error) { unmake(error); }
-PUBLIC uc_status_t uc_buf_view(const uc_buf_t *buf, const uint8_t **ptr, size_t *len) { *ptr = buf->bytes; *len = buf->len; return UC_OK; }
+PUBLIC uc_status_t uc_buf_view(const uc_buf_t *buf, const uint8_t **ptr, size_t *len) { *ptr = buf->bytes; *len = buf->len; return buf->sealed ? UC_ERR_INTERNAL : UC_OK; }
 PUBLIC void uc_buf_free(uc_buf_t *buf) { unmake(buf); }
 
 PUBLIC uc_status_t uc_config_new(uc_config_t **out, uc_error_t **error_out) { (void)error_out; *out = make(sizeof **out); return UC_OK; }
@@ -189,6 +190,7 @@ static uc_status_t submit(void *owner, bool closed, const char *topic, size_t to
     event->tag = tag;
     event->owner = owner;
     event->stubborn = is(topic, topic_len, "stubborn");
+    if (result != NULL) result->sealed = is(topic, topic_len, "sealed");
     event->ready = !event->stubborn && !is(topic, topic_len, "slow");
     if (says(topic, topic_len, "fail", &code, &retriable)) {
         fail(&event->error, code, retriable != 0, "fail");

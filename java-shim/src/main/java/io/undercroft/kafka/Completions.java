@@ -96,14 +96,20 @@ final class Completions {
 
     /** The core's answer to {@code tag}; a tag that nobody waits for is let go. */
     void complete(long tag, int status, boolean retriable, byte[] bytes) {
-        Completion completion = waiting.remove(tag);
-        if (completion == null) {
+        if (status != Status.OK) {
+            fail(tag, new NativeException(status, retriable, bytes));
             return;
         }
-        if (status == Status.OK) {
+        Completion completion = waiting.remove(tag);
+        if (completion != null) {
             completion.complete(bytes);
-        } else {
-            completion.completeExceptionally(new NativeException(status, retriable, bytes));
+        }
+    }
+
+    void fail(long tag, NativeException failure) {
+        Completion completion = waiting.remove(tag);
+        if (completion != null) {
+            completion.completeExceptionally(failure);
         }
     }
 

@@ -44,7 +44,7 @@ final class NativeFiles {
             Files.createDirectory(directory, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
         } catch (FileAlreadyExistsException exists) {
             boolean ours = Files.isDirectory(directory, LinkOption.NOFOLLOW_LINKS)
-                && attribute(directory, "unix:uid").equals(attribute(Path.of("/proc/self"), "unix:uid"))
+                && attribute(directory, "unix:uid").equals(ownerOfWhatWeMake(directory.toAbsolutePath().getParent()))
                 && ((Integer) attribute(directory, "unix:mode") & GROUP_OR_OTHERS_WRITE) == 0;
             if (!ours) {
                 throw new KafkaException(directory + " is not a folder that only this user can write to, and so no place for a "
@@ -52,6 +52,16 @@ final class NativeFiles {
             }
         }
         return directory;
+    }
+
+    /** The user that this process makes files as. What /proc says of it is root's, for its links and for some processes. */
+    private static Object ownerOfWhatWeMake(Path directory) throws IOException {
+        Path made = Files.createTempFile(directory, "undercroft-", ".owner");
+        try {
+            return attribute(made, "unix:uid");
+        } finally {
+            Files.deleteIfExists(made);
+        }
     }
 
     /** Puts the library at {@code target}, unless it is there already; others may do so at the same time. */

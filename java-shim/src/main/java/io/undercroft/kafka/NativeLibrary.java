@@ -91,6 +91,11 @@ final class NativeLibrary {
                     + ": put " + CORE_SONAME + " and " + SHIM + " there, or unset it to use those in the jar.");
             }
         }
+        // The JVM follows links to the shim, and the shim looks for the core beside itself.
+        Path beside = shim.toRealPath().resolveSibling(CORE_SONAME);
+        if (Files.isRegularFile(beside) && Files.isSameFile(beside, core) && loadInPlace(core.toRealPath(), shim.toRealPath())) {
+            return;
+        }
         Path own = Files.createTempDirectory(workFolder(), "undercroft-loader-");
         Path copy = own.resolve(SHIM);
         try {
@@ -99,6 +104,26 @@ final class NativeLibrary {
         } finally {
             NativeFiles.deleteQuietly(copy, own.resolve(CORE_SONAME), own);
         }
+    }
+
+    /**
+     * Loads the shim from where it is installed, which the first class loader can: there may be no folder to run a copy
+     * from. False if another one has it.
+     */
+    private static boolean loadInPlace(Path core, Path shim) throws IOException {
+        NativeFiles.checkPlatform(core, PLATFORM);
+        NativeFiles.checkPlatform(shim, PLATFORM);
+        try {
+            System.load(shim.toString());
+        } catch (UnsatisfiedLinkError refused) {
+            String message = String.valueOf(refused.getMessage());
+            if (message.contains("already loaded in another classloader")) {
+                return false;
+            }
+            throw new KafkaException(explain(message, core, shim), refused);
+        }
+        checkVersions(core, null);
+        return true;
     }
 
     /** Loads a copy of the shim, which finds the core beside it unless one is in the process already. */
@@ -188,8 +213,9 @@ final class NativeLibrary {
         return source == null || source.getLocation() == null ? "undercroft-kafka.jar" : source.getLocation().getPath();
     }
 
+    /** Absolute, as a library that is loaded, and the target of a link, must be. */
     private static Path workFolder() {
-        return Path.of(System.getProperty(DIR_PROPERTY, System.getProperty("java.io.tmpdir")));
+        return Path.of(System.getProperty(DIR_PROPERTY, System.getProperty("java.io.tmpdir"))).toAbsolutePath();
     }
 
     private static String platform() {

@@ -47,11 +47,26 @@ final class Pump {
     /** The running pump, started if there is none. Each call needs one {@link #release}. */
     static synchronized Pump acquire() throws NativeException {
         if (running == null) {
-            running = new Pump();
-            running.thread.start();
+            Pump started = new Pump();
+            started.start();
+            running = started;
         }
         holders++;
         return running;
+    }
+
+    /** A process that has no thread to spare has no pump: what waited for one that does not run would wait for ever. */
+    private void start() {
+        boolean started = false;
+        try {
+            thread.start();
+            started = true;
+        } finally {
+            if (!started) {
+                logs.close();
+                NativeQueue.free(queue);
+            }
+        }
     }
 
     /** Gives it back; the last holder waits until its thread is gone. */
@@ -109,7 +124,7 @@ final class Pump {
                     }
                 } catch (NativeException | RuntimeException | Error failed) {
                     // What others wait for comes through here: whatever one round met, the next one goes on.
-                    LOG.error("The completion pump met an error and goes on", failed);
+                    tell(failed);
                     LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(WAIT_MS));
                 }
             }
@@ -128,12 +143,36 @@ final class Pump {
     private void takeCompletions(long[] head, int waitMs) throws NativeException {
         int wait = waitMs;
         while (true) {
-            byte[] bytes = NativeQueue.next(queue, wait, head);
+            byte[] bytes = next(head, wait);
             if (head[0] == 0) {
                 return;
             }
             completions.complete(head[1], (int) head[2], head[3] != 0, bytes);
             wait = 0;
+        }
+    }
+
+    /** An event whose bytes did not get here (the heap was full) has left the queue: the one who waits is told of a failure. */
+    private byte[] next(long[] head, int waitMs) throws NativeException {
+        head[0] = 0;
+        try {
+            return NativeQueue.next(queue, waitMs, head);
+        } catch (NativeException | RuntimeException | Error lost) {
+            if (head[0] != 0) {
+                int status = (int) head[2];
+                completions.fail(head[1], new NativeException(status == Status.OK ? Status.INTERNAL : status, head[3] != 0,
+                    "it ended, but its answer could not be taken: " + lost));
+            }
+            throw lost;
+        }
+    }
+
+    /** Logging may fail for the very reason that is to be logged. */
+    private static void tell(Throwable failed) {
+        try {
+            LOG.error("The completion pump met an error and goes on", failed);
+        } catch (RuntimeException | Error unloggable) {
+            failed.addSuppressed(unloggable);
         }
     }
 }

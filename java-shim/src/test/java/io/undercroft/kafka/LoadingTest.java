@@ -38,14 +38,20 @@ class LoadingTest {
 
     /** Output of a probe that loads the plugin from each of {@code classes} with a class loader of its own. */
     private String probe(List<String> options, Path... classes) throws Exception {
-        List<String> command = new ArrayList<>(List.of(Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+        return probe(List.of(), testClassPath(), options, classes);
+    }
+
+    /** The same, started by {@code prefix}; later options count. */
+    private String probe(List<String> prefix, String classPath, List<String> options, Path... classes) throws Exception {
+        List<String> command = new ArrayList<>(prefix);
+        command.addAll(List.of(Path.of(System.getProperty("java.home"), "bin", "java").toString(),
             "-Xmx64m", "-XX:TieredStopAtLevel=1", "-D" + NativeLibrary.DIR_PROPERTY + "=" + work));
         command.addAll(options);
-        command.addAll(List.of("-cp", testClassPath(), LoaderProbe.class.getName()));
+        command.addAll(List.of("-cp", classPath, LoaderProbe.class.getName()));
         for (Path path : classes) {
             command.add(path.toString());
         }
-        ProcessBuilder builder = new ProcessBuilder(command).redirectErrorStream(true);
+        ProcessBuilder builder = new ProcessBuilder(command).directory(folder.toFile()).redirectErrorStream(true);
         builder.environment().remove(NativeLibrary.PATH_VARIABLE);
         Process process = builder.start();
         String out = new String(process.getInputStream().readAllBytes(), java.nio.charset.StandardCharsets.UTF_8);
@@ -106,6 +112,46 @@ class LoadingTest {
     @Test
     void twoClassLoadersShareTheCoreOfANamedFolderToo() throws Exception {
         assertSays(probe(override(libraries()), CLASSES, CLASSES), "cores 1\n", "shims 2\n", "java threads []");
+    }
+
+    /** Brokers rarely run as root, which is the owner of all of /proc's links. */
+    @Test
+    void aUserWhoIsNotRootUsesTheSameFolderAgain() throws Exception {
+        boolean root = Integer.valueOf(0).equals(Files.getAttribute(work, "unix:uid"));
+        List<String> asOther = root ? List.of("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups") : List.of();
+        Path classes = copyOf(CLASSES, "classes");
+        List<String> classPath = new ArrayList<>();
+        for (String entry : testClassPath().split(":")) {
+            // Copies, as a repository in root's home is not everybody's to read.
+            classPath.add(copyOf(Path.of(entry), "cp" + classPath.size() + "-" + Path.of(entry).getFileName()).toString());
+        }
+        for (Path open : List.of(folder, work)) {
+            Files.setPosixFilePermissions(open, PosixFilePermissions.fromString("rwxrwxrwx"));
+        }
+        for (int start = 0; start < 2; start++) {
+            assertSays(probe(asOther, String.join(":", classPath), List.of(), classes, classes), "cores 1\n", "shims 2\n");
+        }
+    }
+
+    @Test
+    void aFolderMayBeNamedRelativeToTheWorkingFolder() throws Exception {
+        assertSays(probe(List.of("-D" + NativeLibrary.DIR_PROPERTY + "=work"), CLASSES, CLASSES), "cores 1\n", "shims 2\n");
+        List<String> options = new ArrayList<>(override(libraries()));
+        options.add("-D" + NativeLibrary.DIR_PROPERTY + "=work");
+        assertSays(probe(options, CLASSES), "cores 1\n");
+    }
+
+    /** Where nothing may be run from any folder that can be written to, it is the only way. */
+    @Test
+    void librariesThatAreInstalledAreUsedWhereTheyAre() throws Exception {
+        Path libraries = libraries();
+        Files.move(libraries.resolve("libundercroft.so"), libraries.resolve("libundercroft.so.0"));
+        List<String> options = new ArrayList<>(override(libraries));
+        options.add("-D" + NativeLibrary.DIR_PROPERTY + "=" + folder.resolve("absent/work"));
+        assertSays(probe(options, CLASSES), "cores 1\n", "shims 1\n");
+        // A second class loader needs a copy; it says where it could not be put.
+        assertSays(probe(options, CLASSES, CLASSES), "KafkaException", folder.resolve("absent/work").toString());
+        assertSays(probe(override(libraries), CLASSES, CLASSES), "cores 1\n", "shims 2\n");
     }
 
     @Test

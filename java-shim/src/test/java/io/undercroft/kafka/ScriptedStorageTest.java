@@ -315,6 +315,19 @@ class ScriptedStorageTest {
         assertEquals(0, metric("open-readers"));
     }
 
+    /** A heap that has no room for a result just now is one reason. */
+    @Test
+    void anAnswerWhoseBytesCannotBeTakenIsAFailureAndNoHang() throws Exception {
+        LogSegmentData files = files();
+        double before = metric("open-handles");
+        CompletableFuture<Class<?>> copy = thrownBy(() -> manager.copyLogSegmentData(Segments.of("sealed"), files));
+        assertEquals(RemoteStorageException.class, copy.get(5, TimeUnit.SECONDS));
+        CompletableFuture<Class<?>> index = thrownBy(() -> manager.fetchIndex(Segments.of("sealed"), IndexType.OFFSET));
+        assertEquals(RemoteStorageException.class, index.get(5, TimeUnit.SECONDS));
+        assertEquals(before, metric("open-handles"));
+        manager.deleteLogSegmentData(Segments.of("t"));
+    }
+
     @Test
     void nothingOfACallStaysOpen() throws Exception {
         LogSegmentData files = files();

@@ -1,0 +1,41 @@
+//! The reference of all metrics as Markdown: `docs/METRICS.md`.
+
+use std::fmt::Write as _;
+
+use super::{Kind, Registry};
+
+const INTRODUCTION: &str = "<!-- Generated from the registries by `make docs`; do not edit. -->
+# Metrics
+
+Every manager has its metrics from its start, with the value 0, and counts from there; nothing is reset. A counter only
+grows, a gauge goes up and down. Units are part of the name: `us` are microseconds.
+
+| where | name |
+|---|---|
+| JMX in a broker | bean `undercroft:type=storage,broker-id=1,instance=0` (and `type=metadata`), an attribute of type double per metric: `copy-total` |
+| C | `uc_metrics_describe` and `uc_metrics_read`: group `storage`, name `copy-total` |
+| Prometheus text, `uc_metrics_prometheus` | `undercroft_storage_copy_total`: `undercroft_`, group, name, with `_` for `-` |
+
+`broker-id` is the broker's. `instance` is 0 unless the JVM has several managers of a side, as tests have: then they are
+numbered in the order of their start. The beans are Undercroft's own and not Kafka's, so that they are the same on every
+release and behind a `…class.path`.
+";
+
+/// The reference of all metrics of some registries, in the order of [`Registry::infos`].
+#[must_use]
+pub fn markdown(registries: &[&Registry]) -> String {
+    let mut out = INTRODUCTION.to_owned();
+    let mut group = "";
+    for info in registries.iter().flat_map(|registry| registry.infos()) {
+        if info.group != group {
+            group = info.group;
+            let _ = write!(out, "\n## `type={group}`\n\n| metric | kind | meaning |\n|---|---|---|\n");
+        }
+        let kind = match info.kind {
+            Kind::Counter => "counter",
+            Kind::Gauge => "gauge",
+        };
+        let _ = writeln!(out, "| `{}` | {kind} | {}. |", info.name, info.text.trim_end_matches('.'));
+    }
+    out
+}
