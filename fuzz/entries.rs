@@ -2,6 +2,8 @@
 //!
 //! Each entry reads the bytes; what can be read must survive being written and read again.
 
+use undercroft::storage::layout::Place;
+use undercroft::storage::layout::compact::{Footer, TRAILER_LENGTH, Trailer, data_length};
 use undercroft::wire::{
     CustomMetadata, Record, Version, decode, encode_partition_delete, encode_segment, encode_update, parse_key,
 };
@@ -34,5 +36,30 @@ pub fn custom_metadata(bytes: &[u8]) {
             assert_eq!(CustomMetadata::decode(&written), Ok(metadata));
         }
         Err(error) => assert!(error.position <= bytes.len(), "{error}"),
+    }
+}
+
+/// End of a segment's object, and custom metadata that says where its parts are.
+pub fn layout(bytes: &[u8]) {
+    let object_length = bytes.len() as u64;
+    if let Ok(trailer) = Trailer::decode(bytes) {
+        assert!(bytes.len() >= TRAILER_LENGTH, "a trailer of {} bytes", trailer.footer_length);
+    }
+    if let Ok(footer) = Footer::decode(bytes, object_length) {
+        assert_eq!(footer.data_length, data_length(footer.segment_size, footer.block_size));
+        assert!(footer.data_length <= object_length, "data behind the end");
+        let tail = usize::try_from(footer.data_length).map(|at| bytes::Bytes::copy_from_slice(&bytes[at..]));
+        for entry in &footer.indexes {
+            assert!(entry.position.checked_add(u64::from(entry.length)).is_some_and(|end| end <= object_length));
+            let found = tail.as_ref().map(|tail| footer.index(tail, entry.index));
+            assert!(!matches!(found, Ok(Ok(None))), "an index that is listed is there, or is wrong");
+        }
+    }
+    // A size of a segment, then its custom metadata.
+    let Some((size, metadata)) = bytes.split_first_chunk::<8>() else { return };
+    let size = u64::from_be_bytes(*size);
+    if let Ok(place) = Place::decode(metadata, size) {
+        assert_eq!(place.data_length, data_length(size, place.block_size));
+        assert_eq!(Place::decode(&place.encode(), size).map(|again| again.object_length()), Ok(place.object_length()));
     }
 }

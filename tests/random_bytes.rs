@@ -114,6 +114,38 @@ fn no_custom_metadata_panics() {
     run(entries::custom_metadata, &["020002c801020404666f6f", "0100029832", "02010403666f6f64026162", "00"].map(hex));
 }
 
+/// A whole object, its tail alone, and its custom metadata behind the segment's size.
+fn layout_examples() -> Vec<Vec<u8>> {
+    use undercroft::model::*;
+    use undercroft::storage::layout::compact::{BlockSize, build_tail, data_length};
+
+    let id = |byte| KafkaUuid([byte; 16]);
+    let segment = SegmentMetadata {
+        id: SegmentId { partition: TopicIdPartition::new(id(1), "orders", 7), uuid: id(2) },
+        start_offset: Offset(5),
+        end_offset: Offset(99),
+        max_timestamp_ms: 0,
+        broker_id: BrokerId(1),
+        event_timestamp_ms: 0,
+        epochs: SegmentEpochs::new(vec![(LeaderEpoch(0), Offset(5))]).expect("one"),
+        size_bytes: 100,
+        custom_metadata: None,
+        state: SegmentState::CopyStarted,
+        is_txn_index_empty: true,
+    };
+    let size = BlockSize::from_exponent(9).expect("valid");
+    let indexes = [(IndexType::Offset, vec![1; 16].into()), (IndexType::LeaderEpoch, vec![2; 9].into())];
+    let (tail, tail_length) = build_tail(&segment, size, &indexes).expect("small");
+    let data = vec![0; usize::try_from(data_length(100, size)).expect("small")];
+    let place = undercroft::storage::layout::Place::new(size, data.len() as u64, tail_length, "prefix/");
+    vec![[data, tail.concat()].concat(), tail.concat(), [&100_u64.to_be_bytes()[..], &place.encode()].concat()]
+}
+
+#[test]
+fn no_end_of_an_object_panics() {
+    run(entries::layout, &layout_examples());
+}
+
 #[test]
 fn the_same_seed_gives_the_same_inputs() {
     let inputs = |seed| {

@@ -91,7 +91,10 @@ async fn every_kind_of_damage_is_named_and_no_wrong_byte_comes_out() {
         let whole = read(&manager, &sample.segment, 0, None).await;
         assert_eq!(whole.is_err(), cut < 200_016, "cut at {cut}");
         if let Err(error) = whole {
-            assert!(matches!(&error, StorageError::Corrupt { .. }) && error.to_string().contains(&name), "{error}");
+            let text = error.to_string();
+            assert!(matches!(&error, StorageError::Corrupt { .. }) && text.contains(&name), "{text}");
+            assert!(text.contains(&format!("chunk {} is corrupt: truncated", cut / 65_540)), "{cut}: {text}");
+            assert!(text.contains(&format!("has {cut} bytes")), "{text}");
         }
         let error = manager.fetch_index(&sample.segment, undercroft::model::IndexType::Offset).await.expect_err("cut");
         assert!(matches!(error, StorageError::Corrupt { .. }), "{error:?}");
@@ -223,6 +226,24 @@ async fn a_consumers_way_of_reading_gets_each_byte_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn many_readers_share_the_memory_there_is_and_all_get_on() {
+    let root = tempfile::tempdir().expect("a folder");
+    let little = [("fetch.memory.bytes.max", "1048576"), ("fetch.chunk.cache.size", "0")];
+    let manager = folder_manager(root.path(), &little);
+    let mut sample = Sample::new(12 * MIB);
+    sample.copy(&manager).await.expect("copied");
+    let readers = (0..60_u64).map(|number| {
+        let (manager, segment) = (manager.clone(), sample.segment.clone());
+        tokio::spawn(async move { read(&manager, &segment, number * 100_003, None).await })
+    });
+    for (number, reader) in readers.collect::<Vec<_>>().into_iter().enumerate() {
+        assert!(reader.await.expect("runs").expect("read") == sample.data[number * 100_003..], "{number}");
+    }
+    assert_eq!(metric(&manager, "fetch-in-flight-bytes"), 0.0);
+    manager.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_cache_of_nothing_costs_memory_only() {
     let root = tempfile::tempdir().expect("a folder");
     let manager = folder_manager(root.path(), &[("fetch.chunk.cache.size", "0"), ("fetch.indexes.cache.size", "0")]);
@@ -261,4 +282,52 @@ async fn what_another_layout_wrote_is_unsupported_and_not_missing() {
     }
     sample.segment.custom_metadata = None;
     manager.delete(std::slice::from_ref(&sample.segment)).await.expect("an attempt that never finished can be deleted");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_folder_that_says_no_is_not_asked_again_and_again() {
+    let parent = tempfile::tempdir().expect("a folder");
+    let file = parent.path().join("file");
+    std::fs::write(&file, b"no folder").expect("written");
+    for (root, why) in [(parent.path().join("not-mounted"), "does not exist"), (file, "not a folder")] {
+        let manager = folder_manager(&root, SMALL_PARTS);
+        for size in [1000, 12 * MIB] {
+            let start = std::time::Instant::now();
+            let error = Sample::new(size).copy(&manager).await.expect_err("nowhere to write");
+            assert!(matches!(error, StorageError::Misconfigured { .. }), "{error:?}");
+            let text = error.to_string();
+            assert!(text.contains(root.to_str().expect("UTF-8")) && text.contains(why), "{text}");
+            assert!(text.contains("storage.root"), "{text}");
+            assert!(start.elapsed() < Duration::from_secs(1), "{:?}", start.elapsed());
+        }
+        let start = std::time::Instant::now();
+        manager.close().await;
+        assert!(start.elapsed() < Duration::from_secs(1), "{:?}", start.elapsed());
+        assert_eq!(metric(&manager, "copy-cleanups-failed-total"), 0.0, "nothing was written");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_deleted_is_not_served_from_memory() {
+    let root = tempfile::tempdir().expect("a folder");
+    let manager = folder_manager(root.path(), &[]);
+    let (mut gone, mut kept) = (Sample::new(3 * MIB), Sample::new(3 * MIB));
+    for sample in [&mut gone, &mut kept] {
+        sample.copy(&manager).await.expect("copied");
+        assert!(read(&manager, &sample.segment, 0, None).await.expect("read") == sample.data);
+        assert_indexes(&manager, &sample.segment).await;
+    }
+    let held = metric(&manager, "block-cache-bytes");
+    manager.delete(std::slice::from_ref(&gone.segment)).await.expect("deleted");
+    for start in [0, 70_000, 2 * MIB as u64] {
+        let error = read(&manager, &gone.segment, start, None).await.expect_err("deleted");
+        assert!(matches!(error, StorageError::NotFound { .. }), "{error:?}");
+    }
+    let error = manager.fetch_index(&gone.segment, undercroft::model::IndexType::Offset).await.expect_err("deleted");
+    assert!(matches!(error, StorageError::NotFound { .. }), "{error:?}");
+    assert!(metric(&manager, "block-cache-bytes") <= held / 2.0 + 1.0, "its memory is free");
+    let before = metric(&manager, "store-requests-total");
+    assert!(read(&manager, &kept.segment, 0, None).await.expect("read") == kept.data);
+    assert_eq!(metric(&manager, "store-requests-total"), before, "the other one stays");
+    manager.close().await;
 }

@@ -159,7 +159,7 @@ pub static CLEANUP_TIMEOUT: Key = key(
     "upload.cleanup.timeout.ms",
     MILLIS,
     Some("30000"),
-    "Milliseconds for which a failed or cancelled copy tries to remove what it left in the store. Closing waits for it.",
+    "Milliseconds for which a failed or cancelled copy tries to remove what it left in the store. It does so once more after `storage.s3.api.call.attempt.timeout`, since the store may still do what it was asked for. Closing waits for the first, and a second or two for the other.",
 );
 /// Limit of the bytes sent.
 pub static UPLOAD_RATE: Key = key(
@@ -173,14 +173,21 @@ pub static CHUNK_CACHE_SIZE: Key = key(
     "fetch.chunk.cache.size",
     at_least(-1),
     Some("67108864"),
-    "Bytes of data that are kept in memory for later reads. -1 has no bound. A few MiB per consumer that reads old data are what matters.",
+    "Bytes of data that are kept in memory for later reads. -1 has no bound. A few MiB per consumer that reads old data are what matters. Less than 16 times `fetch.window.bytes.min`, 0 too, counts as that: what a broker gave up waiting for must be there when it asks again.",
 );
 /// Memory for indexes read.
 pub static INDEX_CACHE_SIZE: Key = key(
     "fetch.indexes.cache.size",
     at_least(-1),
     Some("16777216"),
-    "Bytes of indexes that are kept in memory. All indexes of a segment come in one request; a broker asks for them one by one.",
+    "Bytes of indexes that are kept in memory. All indexes of a segment come in one request; a broker asks for them one by one. Less than 1 MiB, 0 too, counts as that.",
+);
+/// Memory of all reads under way.
+pub static FETCH_MEMORY: Key = key(
+    "fetch.memory.bytes.max",
+    at_least(MIB),
+    Some("134217728"),
+    "Bytes of segments that are under way from the store for all reads of this manager together; beyond that, reads wait for each other. Raised to the largest request if it is smaller.",
 );
 /// First request of a read.
 pub static WINDOW_MIN: Key = key(
@@ -277,6 +284,7 @@ pub static ALL: &[&Key] = &[
     &UPLOAD_RATE,
     &CHUNK_CACHE_SIZE,
     &INDEX_CACHE_SIZE,
+    &FETCH_MEMORY,
     &WINDOW_MIN,
     &WINDOW_MAX,
     &FAILURE_DELAY,

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use tokio::sync::oneshot;
 
+use super::cleanup::Cleaner;
 use super::fetch::{Fetcher, Target, key_of};
 use super::layout::compact::{Footer, FooterError, TRAILER_LENGTH, Trailer};
 use super::layout::{ObjectKey, Place};
@@ -20,8 +21,8 @@ use crate::config::Config;
 use crate::metrics::Registry;
 use crate::model::{IndexType, SegmentMetadata};
 
-/// How long a close waits for the object of an interrupted check to be deleted.
-const CHECK_CLEANUP: Duration = Duration::from_secs(2);
+/// How long a close lets a check run to its end.
+const CHECK_END: Duration = Duration::from_secs(2);
 
 /// What a manager needs of its surroundings.
 #[derive(Debug, Clone)]
@@ -43,6 +44,7 @@ struct Inner {
     key_prefix: String,
     uploader: Uploader,
     fetcher: Fetcher,
+    cleaner: Cleaner,
     metrics: StorageMetrics,
     registry: Arc<Registry>,
     tasks: Tasks,
@@ -91,11 +93,17 @@ impl StorageManager {
         registry: Registry,
     ) -> Self {
         let tasks = Tasks::new();
-        let uploader = Uploader::new(Arc::clone(&store), settings.upload, metrics.clone(), tasks.clone());
+        let (patience, grace) = (settings.upload.cleanup, settings.upload.grace);
+        let failed = metrics.cleanups_failed.clone();
+        let cleaner = Cleaner::new(Arc::clone(&store), patience, grace, failed, tasks.clone());
+        let uploader =
+            Uploader::new(Arc::clone(&store), settings.upload, metrics.clone(), cleaner.clone(), tasks.clone());
         let fetcher = Fetcher::new(Arc::clone(&store), runtime.clone(), settings.fetch, metrics.clone(), tasks.clone());
         let key_prefix = settings.key_prefix;
         let registry = Arc::new(registry);
-        Self { inner: Arc::new(Inner { runtime, store, key_prefix, uploader, fetcher, metrics, registry, tasks }) }
+        Self {
+            inner: Arc::new(Inner { runtime, store, key_prefix, uploader, fetcher, cleaner, metrics, registry, tasks }),
+        }
     }
 
     fn check_in_background(&self) {
@@ -112,7 +120,8 @@ impl StorageManager {
     /// Copies a segment into one object and hands back its custom metadata, at most 128 bytes, to be kept with the segment.
     ///
     /// Nothing becomes visible before all of it is in the store. After an error or when the future is dropped, what was
-    /// sent is removed in the background, within `upload.cleanup.timeout.ms`.
+    /// sent is removed in the background, within `upload.cleanup.timeout.ms`, and once more when a request that was given up
+    /// must have been done if it ever is.
     ///
     /// # Errors
     /// `Source` if a file isn't there, can't be read, or isn't as long as the metadata says; `Timeout` after
@@ -195,6 +204,10 @@ impl StorageManager {
             })
         }
         .await;
+        // After a failure, too: some may be gone.
+        for segment in segments {
+            self.inner.fetcher.forget(segment);
+        }
         self.inner.metrics.deletes.record(started.elapsed());
         match &deleted {
             Ok(()) => self.inner.metrics.deleted_segments.add(segments.len() as u64),
@@ -211,17 +224,27 @@ impl StorageManager {
         let running = self.begin("check")?;
         let (store, tasks) = (Arc::clone(&self.inner.store), self.inner.tasks.clone());
         let key = ObjectKey::new(&format!("{}.undercroft-check-{}", self.inner.key_prefix, uuid::Uuid::new_v4()));
-        let object = key.to_string();
+        let (object, cleaner, runtime) = (key.to_string(), self.inner.cleaner.clone(), self.inner.runtime.clone());
         let work = self.inner.runtime.spawn(async move {
-            let _running = running;
-            tokio::select! {
-                checked = store.check(&key) => checked,
-                () = tasks.closing() => {
-                    // Whatever of it has been written by now.
-                    let _ = tokio::time::timeout(CHECK_CLEANUP, store.delete(std::slice::from_ref(&key))).await;
-                    Err(StorageError::Cancelled { action: "check", object: key.to_string().into() })
-                }
+            let check = store.check(&key);
+            tokio::pin!(check);
+            let cancelled = || StorageError::Cancelled { action: "check", object: key.to_string().into() };
+            let (checked, left_by) = tokio::select! {
+                checked = &mut check => (checked.clone(), checked.err()),
+                // It removes its object itself, and is done in a moment.
+                () = tasks.closing() => match tokio::time::timeout(CHECK_END, &mut check).await {
+                    Ok(checked) => (Err(cancelled()), checked.err()),
+                    Err(_) => (Err(cancelled()), Some(cancelled())),
+                },
+            };
+            if let Some(error) = left_by {
+                let key = key.clone();
+                runtime.spawn(async move {
+                    let _running = running;
+                    cleaner.remove_probe(&key, &error).await;
+                });
             }
+            checked
         });
         work.await.unwrap_or_else(|error| {
             Err(StorageError::Internal {
@@ -238,9 +261,17 @@ impl StorageManager {
     /// # Errors
     /// `Corrupt` or `Unsupported` if it doesn't end as such an object does; what the store says.
     pub async fn inspect(&self, key: &str) -> Result<Footer, StorageError> {
-        let _running = self.begin("inspect")?;
-        let (store, key) = (Arc::clone(&self.inner.store), ObjectKey::new(key));
-        let work = self.inner.runtime.spawn(async move { inspect(store.as_ref(), &key).await });
+        let running = self.begin("inspect")?;
+        let (store, tasks, key) = (Arc::clone(&self.inner.store), self.inner.tasks.clone(), ObjectKey::new(key));
+        let work = self.inner.runtime.spawn(async move {
+            let _running = running;
+            tokio::select! {
+                footer = inspect(store.as_ref(), &key) => footer,
+                () = tasks.closing() => {
+                    Err(StorageError::Cancelled { action: "inspect", object: key.to_string().into() })
+                }
+            }
+        });
         work.await.unwrap_or_else(|error| {
             Err(StorageError::Internal {
                 action: "inspect",
@@ -258,7 +289,7 @@ impl StorageManager {
     }
 
     /// Refuses new work, cancels what runs and waits until it has ended and cleaned up: at most
-    /// `upload.cleanup.timeout.ms` and a little. Readers answer `Closed` from now on. May be called again.
+    /// `upload.cleanup.timeout.ms` and some 3 seconds. Readers answer `Closed` from now on. May be called again.
     pub async fn close(&self) {
         self.inner.tasks.close().await;
     }

@@ -55,7 +55,7 @@ impl StorageMetrics {
         let mut counter = |name, text| registry.counter(GROUP, name, text);
         let copy_bytes = counter("copy-bytes-total", "Bytes of segments copied, without indexes");
         let cleanups_failed =
-            counter("copy-cleanups-failed-total", "Failed copies that could not be removed from the store in time");
+            counter("copy-cleanups-failed-total", "Failed writes that could not be removed from the store in time");
         let fetches = counter("fetch-total", "Segment reads opened");
         let fetched_bytes = counter("fetch-bytes-total", "Bytes of segments handed to readers");
         let index_fetches = counter("fetch-index-total", "Indexes asked for");

@@ -8,6 +8,7 @@
 //!                          -> store  (OpenDAL behind a trait)
 //! ```
 
+mod cleanup;
 mod error;
 mod fetch;
 pub mod layout;

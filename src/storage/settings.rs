@@ -4,6 +4,14 @@ use std::time::Duration;
 
 use crate::config::{Config, ConfigError, Key, Side, storage as keys};
 
+/// First requests of reads that are kept whatever the cache's size: a broker throws away what took it longer than 500 ms
+/// and asks again, so without these a slow store would get nobody anywhere. Some more than a broker has readers (10).
+const WINDOWS_KEPT: usize = 16;
+/// All indexes of most segments: a broker asks for them one by one.
+const INDEX_CACHE_MIN: usize = 1 << 20;
+/// What a request may be longer than its window.
+const MAX_BLOCK: u64 = 1 << 25;
+
 /// Everything that a manager is told.
 #[derive(Debug, Clone)]
 pub(super) struct Settings {
@@ -74,6 +82,8 @@ pub(super) struct UploadSettings {
     pub(super) timeout: Duration,
     pub(super) no_progress: Duration,
     pub(super) cleanup: Duration,
+    /// How long a request that was given up may take to be done all the same.
+    pub(super) grace: Duration,
     pub(super) bytes_per_second: Option<u64>,
 }
 
@@ -81,6 +91,10 @@ pub(super) struct UploadSettings {
 pub(super) struct FetchSettings {
     pub(super) chunk_cache: usize,
     pub(super) index_cache: usize,
+    /// Bytes under way for all reads together.
+    pub(super) memory: u64,
+    /// How long a read waits for its share of that.
+    pub(super) patience: Duration,
     pub(super) window_min: u64,
     pub(super) window_max: u64,
     pub(super) failure_delay: Duration,
@@ -91,6 +105,7 @@ impl Settings {
         let warnings = warnings(config)?;
         let window_min = config.unsigned(&keys::WINDOW_MIN)?;
         let store = store(config)?;
+        let window_max = config.unsigned(&keys::WINDOW_MAX)?.max(window_min);
         Ok(Self {
             key_prefix: config.text(&keys::KEY_PREFIX).unwrap_or_default().to_owned(),
             upload: UploadSettings {
@@ -100,13 +115,16 @@ impl Settings {
                 timeout: config.millis(&keys::UPLOAD_TIMEOUT)?,
                 no_progress: config.millis(&keys::UPLOAD_NO_PROGRESS)?,
                 cleanup: config.millis(&keys::CLEANUP_TIMEOUT)?,
+                grace: config.millis(&keys::S3_ATTEMPT_TIMEOUT)?,
                 bytes_per_second: config.integer(&keys::UPLOAD_RATE)?.and_then(|rate| u64::try_from(rate).ok()),
             },
             fetch: FetchSettings {
-                chunk_cache: bound(config, &keys::CHUNK_CACHE_SIZE)?,
-                index_cache: bound(config, &keys::INDEX_CACHE_SIZE)?,
+                chunk_cache: bound(config, &keys::CHUNK_CACHE_SIZE)?.max(size(window_min) * WINDOWS_KEPT),
+                index_cache: bound(config, &keys::INDEX_CACHE_SIZE)?.max(INDEX_CACHE_MIN),
+                memory: config.unsigned(&keys::FETCH_MEMORY)?.max(window_max + MAX_BLOCK),
+                patience: config.millis(&keys::S3_CALL_TIMEOUT)?,
                 window_min,
-                window_max: config.unsigned(&keys::WINDOW_MAX)?.max(window_min),
+                window_max,
                 failure_delay: config.millis(&keys::FAILURE_DELAY)?,
             },
             warnings,
@@ -337,6 +355,14 @@ mod tests {
             let error = parse(&pairs).expect_err(expected).to_string();
             assert!(error.contains(expected), "{error}");
         }
+    }
+
+    #[test]
+    fn no_cache_is_too_small_for_what_a_slow_store_brings() {
+        let own = [("storage.backend.class", "filesystem"), ("storage.root", "/x")];
+        let none = [("fetch.chunk.cache.size", "0"), ("fetch.indexes.cache.size", "0")];
+        let fetch = parse(&[&own[..], &none].concat()).expect("valid").fetch;
+        assert_eq!((fetch.chunk_cache, fetch.index_cache), (16 * 1_114_112, 1 << 20));
     }
 
     #[test]

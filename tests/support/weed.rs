@@ -169,7 +169,21 @@ pub struct Control {
     /// Milliseconds before each answer.
     pub delay_ms: AtomicU64,
     pub requests: AtomicU64,
+    /// Requests of which the first line has this text arrive so many milliseconds late, also when the client has gone.
+    pub late: Mutex<Option<(&'static str, u64)>>,
+    /// Late requests that were sent, and of these those that have arrived.
+    pub held: AtomicU64,
+    pub arrived: AtomicU64,
     seen: AtomicU64,
+}
+
+impl Control {
+    fn lateness(&self, start: &[u8]) -> Option<Duration> {
+        let late = *self.late.lock().expect("nobody panics with it");
+        let (text, ms) = late?;
+        let line = start.split(|byte| *byte == b'\r').next().unwrap_or_default();
+        String::from_utf8_lossy(line).contains(text).then(|| Duration::from_millis(ms))
+    }
 }
 
 impl Proxy {
@@ -226,6 +240,14 @@ fn pump(mut from: TcpStream, mut to: TcpStream, control: &Control, is_asked: &At
                 control.is_cut.store(true, Ordering::SeqCst);
                 break;
             }
+            if let Some(lateness) = control.lateness(&buffer[..count]) {
+                control.held.fetch_add(1, Ordering::SeqCst);
+                deliver_late(&mut from, &mut to, buffer[..count].to_vec(), lateness);
+                control.arrived.fetch_add(1, Ordering::SeqCst);
+                // The answer still comes.
+                std::thread::sleep(Duration::from_secs(1));
+                break;
+            }
             if buffer.starts_with(b"GET ") {
                 control.requests.fetch_add(1, Ordering::SeqCst);
             }
@@ -238,4 +260,16 @@ fn pump(mut from: TcpStream, mut to: TcpStream, control: &Control, is_asked: &At
     }
     let _ = from.shutdown(Shutdown::Both);
     let _ = to.shutdown(Shutdown::Both);
+}
+
+/// Takes the rest of a request, which ends when nothing comes for a while, and hands it on later.
+fn deliver_late(from: &mut TcpStream, to: &mut TcpStream, mut request: Vec<u8>, lateness: Duration) {
+    let deadline = Instant::now() + lateness;
+    let mut buffer = vec![0; 64 * 1024];
+    let _ = from.set_read_timeout(Some(Duration::from_millis(100)));
+    while let Ok(count @ 1..) = from.read(&mut buffer) {
+        request.extend_from_slice(&buffer[..count]);
+    }
+    std::thread::sleep(deadline.saturating_duration_since(Instant::now()));
+    let _ = to.write_all(&request);
 }

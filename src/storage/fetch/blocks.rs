@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use bytes::{Buf as _, Bytes};
 use foyer_memory::{Cache, CacheBuilder};
+use tokio::sync::{Semaphore, SemaphorePermit};
 
 use super::super::StorageError;
 use super::super::layout::compact::{stored_length_of, stored_range, verify_block};
@@ -18,6 +19,8 @@ use super::target::Target;
 use crate::model::KafkaUuid;
 
 type Key = (KafkaUuid, u64);
+
+const KIB: u64 = 1024;
 
 /// Blocks that one request brought.
 #[derive(Debug)]
@@ -47,6 +50,9 @@ pub(super) enum Found {
 pub(super) struct Blocks {
     cache: Cache<Key, Bytes>,
     flights: Flights<Key, Arc<Run>>,
+    /// KiB that may still be asked for.
+    room: Semaphore,
+    room_kib: u32,
     store: Arc<dyn ObjectStore>,
     runtime: tokio::runtime::Handle,
     settings: FetchSettings,
@@ -66,7 +72,9 @@ impl Blocks {
             .with_shards(4)
             .with_weighter(|_: &Key, data: &Bytes| data.len())
             .build();
-        Self { cache, flights: Flights::new(), store, runtime, settings, metrics, tasks }
+        let room_kib = u32::try_from(settings.memory / KIB).unwrap_or(u32::MAX).min(u32::MAX >> 3);
+        let room = Semaphore::new(room_kib as usize);
+        Self { cache, flights: Flights::new(), room, room_kib, store, runtime, settings, metrics, tasks }
     }
 
     /// Finds the first of `blocks`; if it is neither in memory nor on its way, asks for as many of them as aren't either.
@@ -95,31 +103,56 @@ impl Blocks {
         let (land, flight) = Flights::<Key, Arc<Run>>::start(target.key.as_str());
         flights.extend(run.clone().map(|block| ((segment, block), flight.clone())));
         drop(flights);
-        let (blocks, target) = (Arc::clone(self), Arc::clone(target));
+        let (blocks, target, own) = (Arc::clone(self), Arc::clone(target), flight.clone());
         self.runtime.spawn(async move {
-            let _forget = Forget { blocks: &blocks, segment, run: run.clone() };
-            let _ = land.send(blocks.fly(&target, run).await);
+            let _forget = Forget { blocks: &blocks, segment, run: run.clone(), own: &own };
+            let _ = land.send(blocks.fly(&target, run, &own).await);
         });
         Found::Coming(flight)
     }
 
-    async fn fly(&self, target: &Target, run: Range<u64>) -> Result<Arc<Run>, StorageError> {
+    /// Drops what is known of a deleted segment of `count` blocks, and what is on its way.
+    pub(super) fn forget(&self, segment: KafkaUuid, count: u64) {
+        let mut flights = self.flights.0.lock();
+        flights.retain(|(flying, _), _| *flying != segment);
+        // Under the lock, so that nothing that lands comes in between.
+        for block in 0..count {
+            if self.cache.usage() == 0 {
+                break;
+            }
+            self.cache.remove(&(segment, block));
+        }
+        drop(flights);
+        self.metrics.block_bytes.set(i64::try_from(self.cache.usage()).unwrap_or(i64::MAX));
+    }
+
+    async fn fly(&self, target: &Target, run: Range<u64>, own: &Flight<Arc<Run>>) -> Result<Arc<Run>, StorageError> {
         let Some(_running) = self.tasks.begin() else { return Err(StorageError::Closed { action: "get" }) };
         tokio::select! {
-            run = self.load_or_wait(target, run) => run,
+            run = self.load_or_wait(target, run, own) => run,
             () = self.tasks.closing() => {
                 Err(StorageError::Cancelled { action: "get", object: target.key.to_string().into() })
             }
         }
     }
 
-    async fn load_or_wait(&self, target: &Target, run: Range<u64>) -> Result<Arc<Run>, StorageError> {
+    async fn load_or_wait(
+        &self,
+        target: &Target,
+        run: Range<u64>,
+        own: &Flight<Arc<Run>>,
+    ) -> Result<Arc<Run>, StorageError> {
         let loaded = self.load(target, run).await;
         match &loaded {
             Ok(run) => {
+                let flights = self.flights.0.lock();
                 for (block, data) in run.blocks.clone().zip(&run.data) {
-                    self.cache.insert((target.segment.id.uuid, block), data.clone());
+                    let key = (target.segment.id.uuid, block);
+                    if Flights::is_joined(&flights, &key, own) {
+                        self.cache.insert(key, data.clone());
+                    }
                 }
+                drop(flights);
                 self.metrics.block_bytes.set(i64::try_from(self.cache.usage()).unwrap_or(i64::MAX));
             }
             // Whoever asks again meanwhile joins this flight and fails with it.
@@ -130,13 +163,18 @@ impl Blocks {
 
     async fn load(&self, target: &Target, run: Range<u64>) -> Result<Arc<Run>, StorageError> {
         let range = stored_range(run.clone(), target.size, target.place.block_size);
+        let _room = self.room_for(target, range.end - range.start).await?;
         let bytes = i64::try_from(range.end - range.start).unwrap_or(i64::MAX);
         let started = Instant::now();
         self.metrics.fetch_bytes_in_flight.add(bytes);
         let got = self.store.get(&target.key, range).await;
         self.metrics.fetch_bytes_in_flight.add(-bytes);
         self.metrics.fetch_requests.record(started.elapsed());
-        let mut stored = Pieces::new(got.map_err(|error| at_blocks(error, &run))?);
+        let got = match got {
+            Ok(got) => got,
+            Err(error) => return Err(self.at_block(error, target, &run).await),
+        };
+        let mut stored = Pieces::new(got);
         let mut data = Vec::new();
         for block in run.clone() {
             let length = stored_length_of(block, target.size, target.place.block_size);
@@ -156,16 +194,38 @@ impl Blocks {
         }
         Ok(Arc::new(Run { blocks: run, data }))
     }
-}
 
-/// An object that is too short lacks at least the last of the blocks that were asked for.
-fn at_blocks(error: StorageError, run: &Range<u64>) -> StorageError {
-    match error {
-        StorageError::Corrupt { action, object, store, why, .. } => {
-            let place = format!("chunks {} to {}", run.start, run.end.saturating_sub(1));
-            StorageError::Corrupt { action, object, store, place: place.into(), why }
+    /// Whether there is room for what nobody waits for yet.
+    pub(super) fn has_room_to_read_ahead(&self) -> bool {
+        self.room.available_permits() > self.room_kib as usize / 2
+    }
+
+    async fn room_for(&self, target: &Target, bytes: u64) -> Result<SemaphorePermit<'_>, StorageError> {
+        let kib = u32::try_from(bytes.div_ceil(KIB)).unwrap_or(u32::MAX).min(self.room_kib);
+        // Fails only if the semaphore were closed, which nobody does.
+        match tokio::time::timeout(self.settings.patience, self.room.acquire_many(kib)).await {
+            Ok(Ok(room)) => Ok(room),
+            Ok(Err(_)) | Err(_) => Err(StorageError::Timeout {
+                action: "get",
+                object: target.key.to_string().into(),
+                store: self.store.name().to_owned().into(),
+                waited_ms: u64::try_from(self.settings.patience.as_millis()).unwrap_or(u64::MAX),
+                limit: "`storage.s3.api.call.timeout`, spent waiting for other reads (`fetch.memory.bytes.max`)",
+            }),
         }
-        other => other,
+    }
+
+    /// Says which chunk is the first that a truncated object lacks.
+    async fn at_block(&self, error: StorageError, target: &Target, run: &Range<u64>) -> StorageError {
+        let StorageError::Corrupt { action, object, store, place, why } = error else { return error };
+        let (first, last) = (run.start, run.end.saturating_sub(1));
+        let Ok(size) = self.store.size(&target.key).await else {
+            let place = format!("{place}, in chunks {first} to {last},").into();
+            return StorageError::Corrupt { action, object, store, place, why };
+        };
+        let place = format!("chunk {}", (size / target.place.block_size.stored_bytes()).clamp(first, last)).into();
+        let why = format!("{why} (the object has {size} bytes and must have {})", target.place.object_length()).into();
+        StorageError::Corrupt { action, object, store, place, why }
     }
 }
 
@@ -173,11 +233,12 @@ struct Forget<'a> {
     blocks: &'a Blocks,
     segment: KafkaUuid,
     run: Range<u64>,
+    own: &'a Flight<Arc<Run>>,
 }
 
 impl Drop for Forget<'_> {
     fn drop(&mut self) {
-        self.blocks.flights.forget(self.run.clone().map(|block| (self.segment, block)));
+        self.blocks.flights.forget(self.run.clone().map(|block| (self.segment, block)), self.own);
     }
 }
 

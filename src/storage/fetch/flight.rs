@@ -32,11 +32,20 @@ impl<K: Hash + Eq, V: Clone + Send + Sync + 'static> Flights<K, V> {
         (land, flight)
     }
 
-    /// Forgets flights: what they brought is in a cache, or was nothing.
-    pub(super) fn forget(&self, keys: impl Iterator<Item = K>) {
+    /// Forgets flights under these keys: what they brought is in a cache, or was nothing. Others that have taken their
+    /// places since stay.
+    pub(super) fn forget(&self, keys: impl Iterator<Item = K>, own: &Flight<V>) {
         let mut flights = self.0.lock();
         for key in keys {
-            flights.remove(&key);
+            if Self::is_joined(&flights, &key, own) {
+                flights.remove(&key);
+            }
         }
+    }
+
+    /// Whether a flight is still the one that others join. One whose segment was deleted isn't, and brings what nobody
+    /// may have any more.
+    pub(super) fn is_joined(flights: &HashMap<K, Flight<V>>, key: &K, own: &Flight<V>) -> bool {
+        flights.get(key).is_some_and(|flight| flight.ptr_eq(own))
     }
 }

@@ -93,20 +93,32 @@ impl Indexes {
         self.metrics.index_misses.increment();
         flights.insert(segment, flight.clone());
         drop(flights);
-        let (indexes, target) = (Arc::clone(self), Arc::clone(target));
+        let (indexes, target, own) = (Arc::clone(self), Arc::clone(target), flight.clone());
         self.runtime.spawn(async move {
-            let _forget = Forget(&indexes, segment);
-            let _ = land.send(indexes.fly(&target).await);
+            let _forget = Forget(&indexes, segment, &own);
+            let _ = land.send(indexes.fly(&target, &own).await);
         });
         flight
     }
 
-    async fn fly(&self, target: &Target) -> Result<Arc<Tail>, StorageError> {
+    /// Drops what is known of a deleted segment, and what is on its way.
+    pub(super) fn forget(&self, segment: &KafkaUuid) {
+        let mut flights = self.flights.0.lock();
+        flights.remove(segment);
+        self.cache.remove(segment);
+    }
+
+    async fn fly(&self, target: &Target, own: &Flight<Arc<Tail>>) -> Result<Arc<Tail>, StorageError> {
         let Some(_running) = self.tasks.begin() else { return Err(StorageError::Closed { action: "get" }) };
         let load = async {
             let loaded = self.load(target).await;
             match &loaded {
-                Ok(tail) => drop(self.cache.insert(target.segment.id.uuid, Arc::clone(tail))),
+                Ok(tail) => {
+                    let flights = self.flights.0.lock();
+                    if Flights::is_joined(&flights, &target.segment.id.uuid, own) {
+                        self.cache.insert(target.segment.id.uuid, Arc::clone(tail));
+                    }
+                }
                 Err(_) => tokio::time::sleep(self.settings.failure_delay).await,
             }
             loaded
@@ -166,10 +178,10 @@ impl Indexes {
     }
 }
 
-struct Forget<'a>(&'a Indexes, KafkaUuid);
+struct Forget<'a>(&'a Indexes, KafkaUuid, &'a Flight<Arc<Tail>>);
 
 impl Drop for Forget<'_> {
     fn drop(&mut self) {
-        self.0.flights.forget(std::iter::once(self.1));
+        self.0.flights.forget(std::iter::once(self.1), self.2);
     }
 }

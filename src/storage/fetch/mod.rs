@@ -20,11 +20,13 @@ use self::indexes::Indexes;
 pub use self::reader::SegmentReader;
 pub(super) use self::target::{Target, key_of};
 use super::StorageError;
+use super::layout::Place;
+use super::layout::compact::block_count;
 use super::metrics::StorageMetrics;
 use super::settings::FetchSettings;
 use super::store::ObjectStore;
 use super::tasks::Tasks;
-use crate::model::IndexType;
+use crate::model::{IndexType, SegmentMetadata};
 
 /// Reads for one manager.
 pub(super) struct Fetcher {
@@ -73,5 +75,15 @@ impl Fetcher {
 
     pub(super) async fn index(&self, target: Target, index: IndexType) -> Result<Bytes, StorageError> {
         self.indexes.get(target, index).await
+    }
+
+    /// Drops what is in memory of a segment that was deleted.
+    pub(super) fn forget(&self, segment: &SegmentMetadata) {
+        self.indexes.forget(&segment.id.uuid);
+        // What has no place was never read.
+        let size = u64::try_from(segment.size_bytes).unwrap_or(0);
+        let place = segment.custom_metadata.as_ref().and_then(|bytes| Place::decode(bytes, size).ok());
+        let count = place.map_or(0, |place| block_count(size, place.block_size));
+        self.blocks.forget(segment.id.uuid, count);
     }
 }

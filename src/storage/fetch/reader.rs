@@ -136,7 +136,7 @@ impl SegmentReader {
 
     fn read_ahead(&mut self, end: u64) {
         let wanted = self.window.ahead(end);
-        if wanted.is_empty() {
+        if wanted.is_empty() || !self.blocks.has_room_to_read_ahead() {
             return;
         }
         if let Found::Coming(flight) = self.blocks.find(&self.target, wanted.clone()) {

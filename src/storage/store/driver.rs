@@ -1,26 +1,26 @@
 //! Every store, through OpenDAL.
 
-use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use futures_util::StreamExt as _;
 use opendal::options::{ListOptions, ReadOptions, WriteOptions};
-use opendal::{Buffer, HttpTransporter, OperationContext, Operator, services};
+use opendal::{Buffer, Operator, services};
 use parking_lot::Mutex;
 
 use super::super::layout::ObjectKey;
-use super::super::settings::{S3Settings, StoreKind, StoreSettings};
+use super::super::settings::{StoreKind, StoreSettings};
 use super::super::{Cause, StorageError};
-use super::calls::{Caller, Remedies};
-use super::folder::{Folder, TEMPORARY};
-use super::http::{BoundedTransport, client};
-use super::{Listed, ObjectStore, Pages, Upload};
+use super::calls::Caller;
+use super::folder::Folder;
+use super::operator::{FOLDER_REMEDIES, S3_REMEDIES, folder_operator, s3_operator, unusable};
+use super::pages::DriverPages;
+use super::upload::DriverUpload;
+use super::{ObjectStore, Pages, Upload};
 use crate::metrics::Counter;
 
-const PAGE: usize = 1000;
+pub(super) const PAGE: usize = 1000;
 
 /// What calls to the store are counted with.
 #[derive(Debug, Clone, Default)]
@@ -72,36 +72,44 @@ impl DriverStore {
     }
 
     /// The operator, once the store can be used at all.
-    fn operator(&self, action: &'static str, object: &str) -> Result<Operator, StorageError> {
-        if let Some(folder) = &self.folder {
-            folder.require_root(action, object, &self.caller.store)?;
-        }
-        let mut operator = self.operator.lock();
-        if let Some(operator) = operator.as_ref() {
-            return Ok(operator.clone());
-        }
-        let Some(folder) = &self.folder else {
-            return Err(StorageError::Internal {
+    async fn operator(&self, action: &'static str, object: &str) -> Result<Operator, StorageError> {
+        let known = self.operator.lock().clone();
+        let Some(folder) = self.folder.clone() else {
+            return known.ok_or_else(|| StorageError::Internal {
                 action,
                 object: object.to_owned().into(),
                 why: "no operator".to_owned().into(),
                 source: None,
             });
         };
-        let own = [
-            ("root".to_owned(), folder.root().to_string_lossy().into_owned()),
-            ("atomic_write_dir".to_owned(), folder.temporary().to_string_lossy().into_owned()),
-        ];
-        let options = self.settings.driver.iter().cloned().chain(own);
-        let made = Operator::from_iter::<services::Fs>(options).map_err(|error| StorageError::Misconfigured {
+        let options = self.settings.driver.clone();
+        // A disk that hangs must hang none of the runtime's threads.
+        let look = tokio::task::spawn_blocking(move || {
+            folder.require_root()?;
+            match known {
+                Some(operator) => Ok(operator),
+                None => folder_operator(&folder, &options)
+                    .map_err(|error| error.to_string().lines().next().unwrap_or_default().to_owned()),
+            }
+        });
+        let limit = self.settings.calls.call_timeout;
+        let looked = tokio::time::timeout(limit, look).await.map_err(|_| StorageError::Timeout {
             action,
             object: object.to_owned().into(),
             store: self.caller.store.to_string().into(),
-            why: error.to_string().lines().next().unwrap_or_default().to_owned().into(),
-            remedy: FOLDER_REMEDIES.misconfigured,
-            source: Some(Arc::new(error) as Cause),
+            waited_ms: u64::try_from(limit.as_millis()).unwrap_or(u64::MAX),
+            limit: "`storage.s3.api.call.timeout`",
         })?;
-        Ok(operator.insert(made).clone())
+        let operator =
+            looked.unwrap_or_else(|error| Err(error.to_string())).map_err(|why| StorageError::Misconfigured {
+                action,
+                object: object.to_owned().into(),
+                store: self.caller.store.to_string().into(),
+                why: why.into(),
+                remedy: FOLDER_REMEDIES.misconfigured,
+                source: None,
+            })?;
+        Ok(self.operator.lock().get_or_insert(operator).clone())
     }
 
     async fn synced(&self, action: &'static str, key: &ObjectKey) -> Result<(), StorageError> {
@@ -119,74 +127,14 @@ impl DriverStore {
     }
 }
 
-const S3_REMEDIES: Remedies = Remedies {
-    unreachable: "`storage.s3.endpoint.url`, the network and the store",
-    refused: "`storage.aws.access.key.id`, `storage.aws.secret.access.key` and the rights on the bucket",
-    misconfigured: "`storage.s3.bucket.name`, `storage.s3.region` and `storage.s3.endpoint.url`",
-};
-
-const FOLDER_REMEDIES: Remedies = Remedies {
-    unreachable: "the disk of `storage.root`, its free space above all",
-    refused: "the rights on `storage.root`",
-    misconfigured: "`storage.root`: it must be a folder in which the broker's user may write",
-};
-
-fn s3_operator(
-    s3: &S3Settings,
-    settings: &StoreSettings,
-    runtime: tokio::runtime::Id,
-) -> Result<Operator, StorageError> {
-    let mut options = HashMap::from([
-        ("bucket".to_owned(), s3.bucket.clone()),
-        ("region".to_owned(), s3.region.clone()),
-        ("enable_virtual_host_style".to_owned(), (!s3.is_path_style).to_string()),
-    ]);
-    for (name, value) in [
-        ("endpoint", &s3.endpoint),
-        ("access_key_id", &s3.access_key),
-        ("secret_access_key", &s3.secret_key),
-        ("session_token", &s3.session_token),
-        ("default_storage_class", &s3.storage_class),
-    ] {
-        if let Some(value) = value {
-            options.insert(name.to_owned(), value.clone());
-        }
-    }
-    if s3.access_key.is_some() {
-        // What is configured counts; nothing in the environment may take its place.
-        options.insert("disable_config_load".to_owned(), "true".to_owned());
-        options.insert("disable_ec2_metadata".to_owned(), "true".to_owned());
-    }
-    options.extend(settings.driver.iter().cloned());
-    let operator = Operator::from_iter::<services::S3>(options).map_err(|error| unusable(&error))?;
-    let client =
-        client(runtime, s3.is_certificate_checked, &settings.calls).map_err(|error| StorageError::Internal {
-            action: "open",
-            object: "HTTP client".to_owned().into(),
-            why: error.to_string().into(),
-            source: Some(Arc::new(error) as Cause),
-        })?;
-    let transport = BoundedTransport::new(client, settings.calls.attempt_timeout);
-    Ok(operator.with_context(OperationContext::new().with_http_transport(HttpTransporter::new(transport))))
-}
-
-/// The driver doesn't take its options: the only place where a bad `storage.opendal.*` is noticed.
-fn unusable(error: &opendal::Error) -> StorageError {
-    StorageError::Config(crate::config::ConfigError::Unsupported {
-        key: "storage.*".to_owned(),
-        value: "[several]".to_owned(),
-        why: error.to_string(),
-    })
-}
-
 /// One buffer of many, nothing copied. Without the empty ones, of which OpenDAL's file writer never gets past the first.
-fn joined(mut body: Vec<Bytes>) -> Buffer {
+pub(super) fn joined(mut body: Vec<Bytes>) -> Buffer {
     body.retain(|bytes| !bytes.is_empty());
     Buffer::from(body)
 }
 
 /// The folder of a file may be removed, as an empty one, between the two steps of writing it.
-fn again_if_the_folder_went(error: opendal::Error, folder: Option<&Folder>) -> opendal::Error {
+pub(super) fn again_if_the_folder_went(error: opendal::Error, folder: Option<&Folder>) -> opendal::Error {
     match error.kind() {
         opendal::ErrorKind::NotFound if folder.is_some() => error.set_temporary(),
         _ => error,
@@ -200,7 +148,7 @@ impl ObjectStore for DriverStore {
     }
 
     async fn put(&self, key: &ObjectKey, body: Vec<Bytes>) -> Result<(), StorageError> {
-        let operator = self.operator("put", key.as_str())?;
+        let operator = self.operator("put", key.as_str()).await?;
         let body = joined(body);
         let mut call = self.caller.call("put", key.as_str());
         loop {
@@ -217,7 +165,7 @@ impl ObjectStore for DriverStore {
     }
 
     async fn upload(&self, key: &ObjectKey, in_flight: usize) -> Result<Box<dyn Upload>, StorageError> {
-        let operator = self.operator("upload", key.as_str())?;
+        let operator = self.operator("upload", key.as_str()).await?;
         let options = WriteOptions { concurrent: in_flight.max(1), ..WriteOptions::default() };
         let mut call = self.caller.call("upload", key.as_str());
         let writer = loop {
@@ -225,20 +173,15 @@ impl ObjectStore for DriverStore {
                 break writer;
             }
         };
-        Ok(Box::new(DriverUpload {
-            writer,
-            key: key.clone(),
-            caller: self.caller.clone(),
-            folder: self.folder.clone(),
-            bytes_written: self.meters.bytes_written.clone(),
-        }))
+        let (folder, bytes_written) = (self.folder.as_ref(), &self.meters.bytes_written);
+        Ok(Box::new(DriverUpload::new(writer, key, &self.caller, folder, bytes_written)))
     }
 
     async fn get(&self, key: &ObjectKey, range: Range<u64>) -> Result<Vec<Bytes>, StorageError> {
         if range.is_empty() {
             return Ok(Vec::new());
         }
-        let operator = self.operator("get", key.as_str())?;
+        let operator = self.operator("get", key.as_str()).await?;
         let wanted = range.end - range.start;
         let mut call = self.caller.call("get", key.as_str());
         let buffer = loop {
@@ -261,7 +204,7 @@ impl ObjectStore for DriverStore {
     }
 
     async fn size(&self, key: &ObjectKey) -> Result<u64, StorageError> {
-        let operator = self.operator("stat", key.as_str())?;
+        let operator = self.operator("stat", key.as_str()).await?;
         let mut call = self.caller.call("stat", key.as_str());
         loop {
             if let Some(metadata) = call.attempt(operator.stat(key.as_str())).await? {
@@ -271,7 +214,7 @@ impl ObjectStore for DriverStore {
     }
 
     async fn list(&self, prefix: &str) -> Result<Box<dyn Pages>, StorageError> {
-        let operator = self.operator("list", prefix)?;
+        let operator = self.operator("list", prefix).await?;
         let options = ListOptions { recursive: true, ..ListOptions::default() };
         let mut call = self.caller.call("list", prefix);
         loop {
@@ -288,7 +231,7 @@ impl ObjectStore for DriverStore {
                 1 => first.to_string(),
                 count => format!("{first} and {} more", count - 1),
             };
-            let operator = self.operator("delete", &object)?;
+            let operator = self.operator("delete", &object).await?;
             let mut call = self.caller.call("delete", &object);
             let names: Vec<String> = batch.iter().map(ToString::to_string).collect();
             while call.attempt(operator.delete_iter(names.clone())).await?.is_none() {}
@@ -317,97 +260,5 @@ impl ObjectStore for DriverStore {
             place: "the object".to_owned().into(),
             why: "what was read is not what was written".to_owned().into(),
         })
-    }
-}
-
-struct DriverUpload {
-    writer: opendal::Writer,
-    key: ObjectKey,
-    caller: Caller,
-    folder: Option<Folder>,
-    bytes_written: Counter,
-}
-
-#[async_trait]
-impl Upload for DriverUpload {
-    async fn part(&mut self, body: Vec<Bytes>) -> Result<(), StorageError> {
-        let body = joined(body);
-        let mut call = self.caller.call("upload part of", self.key.as_str());
-        while call.attempt(self.writer.write(body.clone())).await?.is_none() {}
-        self.bytes_written.add(body.len() as u64);
-        Ok(())
-    }
-
-    async fn complete(&mut self) -> Result<(), StorageError> {
-        let (folder, key) = (self.folder.as_ref(), self.key.as_str());
-        let mut call = self.caller.call("complete", key);
-        loop {
-            let closed = async {
-                if let Some(folder) = folder {
-                    folder.make_parents(key).await;
-                }
-                self.writer.close().await.map_err(|error| again_if_the_folder_went(error, folder))
-            };
-            if call.attempt(closed).await?.is_some() {
-                break;
-            }
-        }
-        match folder {
-            Some(folder) => folder.sync_parents(key).await.map_err(|error| StorageError::Internal {
-                action: "complete",
-                object: key.to_owned().into(),
-                why: format!("its folder can't be synced: {error}").into(),
-                source: Some(Arc::new(error) as Cause),
-            }),
-            None => Ok(()),
-        }
-    }
-
-    async fn abort(&mut self) -> Result<(), StorageError> {
-        let mut call = self.caller.call("abort", self.key.as_str());
-        let aborted = loop {
-            match call.attempt(self.writer.abort()).await {
-                Ok(None) => {}
-                other => break other.map(|_| ()),
-            }
-        };
-        if let Some(folder) = &self.folder {
-            folder.remove_empty_parents(self.key.as_str()).await;
-        }
-        match aborted {
-            // Aborted already, or never begun.
-            Err(StorageError::NotFound { .. }) => Ok(()),
-            other => other,
-        }
-    }
-}
-
-struct DriverPages {
-    lister: opendal::Lister,
-    prefix: String,
-    caller: Caller,
-}
-
-#[async_trait]
-impl Pages for DriverPages {
-    async fn next(&mut self) -> Result<Vec<Listed>, StorageError> {
-        let mut page = Vec::new();
-        let mut call = self.caller.call("list", &self.prefix);
-        loop {
-            let fill = async {
-                while page.len() < PAGE {
-                    let Some(entry) = self.lister.next().await.transpose()? else { break };
-                    // Folders show up too, on file systems the listed one itself.
-                    if entry.metadata().is_file() && !entry.path().starts_with(TEMPORARY) {
-                        let size = entry.metadata().content_length();
-                        page.push(Listed { key: ObjectKey::new(entry.path()), size });
-                    }
-                }
-                Ok(())
-            };
-            if call.attempt(fill).await?.is_some() {
-                return Ok(page);
-            }
-        }
     }
 }

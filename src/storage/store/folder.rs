@@ -3,8 +3,6 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::super::StorageError;
-
 /// Below the root: files that are being written. On the same file system, so that a rename makes them visible.
 pub(super) const TEMPORARY: &str = ".undercroft-tmp";
 
@@ -19,22 +17,17 @@ impl Folder {
         Self { root: PathBuf::from(root) }
     }
 
-    /// Fails if the root isn't there: a disk that isn't mounted must not be mistaken for an empty store.
-    pub(super) fn require_root(&self, action: &'static str, object: &str, store: &str) -> Result<(), StorageError> {
-        let why = match std::fs::metadata(&self.root) {
-            Ok(metadata) if metadata.is_dir() => return Ok(()),
-            Ok(_) => "it is not a folder".to_owned(),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => "the folder does not exist".to_owned(),
-            Err(error) => error.to_string(),
-        };
-        Err(StorageError::Misconfigured {
-            action,
-            object: object.to_owned().into(),
-            store: store.to_owned().into(),
-            why: why.into(),
-            remedy: "`storage.root`: create the folder, or mount its disk, and give the broker's user the right to write",
-            source: None,
-        })
+    /// Fails, and says why, if the root isn't there: a disk that isn't mounted must not be mistaken for an empty store.
+    /// Touches the disk.
+    pub(super) fn require_root(&self) -> Result<(), String> {
+        match std::fs::metadata(&self.root) {
+            Ok(metadata) if metadata.is_dir() => Ok(()),
+            Ok(_) => Err("it is not a folder".to_owned()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                Err("the folder does not exist: create it, or mount its disk".to_owned())
+            }
+            Err(error) => Err(error.to_string()),
+        }
     }
 
     /// Makes the folders of `key` again, which the delete of a neighbour may have removed in the meantime.

@@ -12,9 +12,12 @@ mod calls;
 mod driver;
 mod folder;
 mod http;
+mod operator;
+mod pages;
 #[cfg(test)]
 pub(super) mod suite;
 mod trouble;
+mod upload;
 
 use std::ops::Range;
 

@@ -19,11 +19,12 @@ use self::buffers::Memory;
 use self::pace::Pace;
 use self::plan::PartPlan;
 use self::source::{Source, read_indexes};
+use super::cleanup::{Cleaner, Left};
 use super::layout::compact::{BlockSize, build_tail, data_length};
 use super::layout::{ObjectKey, Place};
 use super::metrics::StorageMetrics;
 use super::settings::UploadSettings;
-use super::store::{ObjectStore, Upload};
+use super::store::ObjectStore;
 use super::tasks::Tasks;
 use super::{SegmentFiles, StorageError};
 use crate::model::SegmentMetadata;
@@ -32,7 +33,6 @@ use crate::model::SegmentMetadata;
 const BUFFERS_MIN: usize = 3;
 /// How long a failed copy keeps its caller waiting while it cleans up.
 const CLEANUP_WAIT: Duration = Duration::from_secs(3);
-const CLEANUP_PAUSE: Duration = Duration::from_millis(500);
 
 /// Copies segments of one manager.
 pub(super) struct Uploader {
@@ -41,15 +41,8 @@ pub(super) struct Uploader {
     memory: Memory,
     pace: Pace,
     metrics: StorageMetrics,
+    cleaner: Cleaner,
     tasks: Tasks,
-}
-
-/// What a copy may have left in the store.
-#[derive(Default)]
-struct Left {
-    upload: Option<Box<dyn Upload>>,
-    /// Or, in a folder, a file that was to become it.
-    object_may_exist: bool,
 }
 
 impl Uploader {
@@ -57,6 +50,7 @@ impl Uploader {
         store: Arc<dyn ObjectStore>,
         settings: UploadSettings,
         metrics: StorageMetrics,
+        cleaner: Cleaner,
         tasks: Tasks,
     ) -> Self {
         let part = settings.part_size + BlockSize::default().stored_bytes();
@@ -67,6 +61,7 @@ impl Uploader {
             pace: Pace::new(settings.bytes_per_second),
             settings,
             metrics,
+            cleaner,
             tasks,
         }
     }
@@ -95,17 +90,23 @@ impl Uploader {
         };
         self.metrics.copies_running.add(-1);
         self.metrics.copied(started.elapsed(), u64::try_from(segment.size_bytes).unwrap_or(0), &outcome);
-        if outcome.is_ok() {
-            let _ = answer.send(outcome);
-            return;
+        let error = match outcome {
+            Ok(metadata) => {
+                let _ = answer.send(Ok(metadata));
+                return;
+            }
+            Err(error) => error,
+        };
+        {
+            let removal = self.cleaner.remove(key, &mut left);
+            tokio::pin!(removal);
+            let is_removed = tokio::time::timeout(CLEANUP_WAIT, &mut removal).await.is_ok();
+            let _ = answer.send(Err(error.clone()));
+            if !is_removed {
+                removal.await;
+            }
         }
-        let cleanup = self.clean_up(key, left);
-        tokio::pin!(cleanup);
-        let is_clean = tokio::time::timeout(CLEANUP_WAIT, &mut cleanup).await.is_ok();
-        let _ = answer.send(outcome);
-        if !is_clean {
-            cleanup.await;
-        }
+        self.cleaner.remove_late(key, left, &error).await;
     }
 
     async fn send(
@@ -142,37 +143,6 @@ impl Uploader {
             waited_ms: u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
             limit,
         }
-    }
-
-    /// Removes what a failed copy left, for as long as the settings allow.
-    async fn clean_up(&self, key: &ObjectKey, mut left: Left) {
-        let mut last = None;
-        let work = async {
-            loop {
-                match self.clean_up_once(key, &mut left).await {
-                    Ok(()) => return,
-                    Err(error) => last = Some(error),
-                }
-                tokio::time::sleep(CLEANUP_PAUSE).await;
-            }
-        };
-        if tokio::time::timeout(self.settings.cleanup, work).await.is_err() {
-            self.metrics.cleanups_failed.increment();
-            let why = last.map_or_else(|| "the store does not answer".to_owned(), |error| error.to_string());
-            tracing::warn!(object = %key, store = self.store.name(), %why, "a failed copy could not be removed from the store");
-        }
-    }
-
-    async fn clean_up_once(&self, key: &ObjectKey, left: &mut Left) -> Result<(), StorageError> {
-        if let Some(upload) = &mut left.upload {
-            upload.abort().await?;
-            left.upload = None;
-        }
-        if left.object_may_exist {
-            self.store.delete(std::slice::from_ref(key)).await?;
-            left.object_may_exist = false;
-        }
-        Ok(())
     }
 }
 
