@@ -76,6 +76,9 @@ public final class TieredTopic implements AutoCloseable {
         Properties p = new Properties();
         p.put("bootstrap.servers", broker.bootstrap());
         p.put("acks", "all");
+        // A partition may have no leader yet when its first batch comes. With a second batch under way, the broker could refuse the
+        // first, take the second, and then hold that one against the first for ever.
+        p.put("max.in.flight.requests.per.connection", "1");
         p.put("linger.ms", "20");
         p.put("batch.size", "131072");
         p.put("buffer.memory", "67108864");
