@@ -73,7 +73,7 @@ class CoreTest {
     }
 
     private void openMetadata() {
-        metadata.configure(Map.of("broker.id", 1, "cluster.id", "c", "log.dir", folder.toString(),
+        metadata.configure(Map.of("broker.id", 1, "cluster.id", "c", "log.dir", folder.resolve("kafka-logs").toString(),
             "undercroft.metadata.log", "embedded", "undercroft.metadata.embedded.path", folder.resolve("log").toString()));
     }
 
