@@ -82,7 +82,8 @@ fn embedded_options(config: &Config, env: &MetadataEnv) -> Result<EmbeddedOption
     let folder = PathBuf::from(path);
     let log_dir = env.log_dir.clone().or_else(|| config.text(&keys::LOG_DIR).map(PathBuf::from));
     if log_dir.is_some_and(|log_dir| real(&folder).starts_with(real(&log_dir))) {
-        let why = "it is inside of `log.dir`, where Kafka takes each folder for a partition's and doesn't start any more";
+        let why =
+            "it is inside of `log.dir`, where Kafka takes each folder for a partition's and doesn't start any more";
         return Err(ConfigError::bad_value(&keys::EMBEDDED_PATH, path, why));
     }
     Ok(EmbeddedOptions {

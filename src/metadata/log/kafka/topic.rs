@@ -56,9 +56,9 @@ fn find(admin: &Admin, settings: &Settings, stop: &dyn Fn() -> bool) -> Result<O
 fn create(admin: &Admin, settings: &Settings, stop: &dyn Fn() -> bool) -> Result<(), LogError> {
     let min_isr = settings.min_isr.min(settings.replication_factor);
     if min_isr < settings.min_isr {
-        tracing::warn!(
+        tracing::info!(
             target: "undercroft::kafka",
-            "create topic {TOPIC}: min.insync.replicas {min_isr} instead of {}, as it has {} replicas and could not be written",
+            "topic {TOPIC} is created with min.insync.replicas {min_isr} instead of {}, because it has {} replicas",
             settings.min_isr, settings.replication_factor
         );
     }
