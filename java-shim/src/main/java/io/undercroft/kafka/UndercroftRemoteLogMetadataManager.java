@@ -51,7 +51,7 @@ public final class UndercroftRemoteLogMetadataManager implements RemoteLogMetada
         try {
             session = Session.open(Side.METADATA, configs);
         } catch (Throwable failed) {
-            throw ErrorMapper.configure(failed);
+            throw ErrorMapper.configure(failed, Side.METADATA.brokerPrefix(configs));
         }
     }
 

@@ -228,7 +228,7 @@ class CoreTest {
     @Test
     void aBadValueIsAConfigExceptionWithKeyValueAndRange() {
         ConfigException thrown = assertThrows(ConfigException.class, () -> openStorage(Map.of("upload.parts.in.flight", "many")));
-        assertTrue(thrown.getMessage().contains("upload.parts.in.flight") && thrown.getMessage().contains("many"), thrown.getMessage());
+        assertTrue(thrown.getMessage().startsWith("rsm.config.upload.parts.in.flight = ") && thrown.getMessage().contains("many"), thrown.getMessage());
         assertThrows(ConfigException.class, () -> new UndercroftRemoteStorageManager().configure(Map.of()));
     }
 
