@@ -99,6 +99,18 @@ async fn a_topic_that_is_missing_is_created_as_the_stock_manager_does() {
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs a broker"]
+async fn too_few_brokers_for_the_replicas_are_told_with_the_key() {
+    open(&[]).ensure().await.expect("the topic");
+    delete_topic().await;
+    let log = open(&[("remote.log.metadata.topic.replication.factor", "3")]);
+    let error = log.ensure().await.expect_err("one broker");
+    println!("{error}");
+    assert!(matches!(error, LogError::TooFewBrokers { .. }), "{error}");
+    log.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a broker"]
 async fn the_epoch_of_an_own_partition_is_told() {
     let name = format!("orders-{}", std::process::id());
     let topic = NewTopic::new(&name, 1, TopicReplication::Fixed(1));

@@ -59,8 +59,8 @@ pub static EMBEDDED_PATH: Key = Key {
     side: Side::Metadata,
     kind: Kind::Text,
     default: None,
-    text: "Folder of the embedded log. If it is not set: `undercroft-metadata` in `log.dir`. One manager at a time may \
-           use it.",
+    text: "Folder of the embedded log. Must be set for `embedded`, and must not be inside of one of the broker's \
+           `log.dirs`: Kafka doesn't start with a folder there that is no partition's. One manager at a time may use it.",
 };
 
 /// Partitions of the embedded log.

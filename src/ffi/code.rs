@@ -252,7 +252,7 @@ impl From<&MetadataError> for uc_code {
 impl From<&LogError> for uc_code {
     fn from(error: &LogError) -> Self {
         match error {
-            LogError::Unreachable { .. } => Self::UC_ERR_UNREACHABLE,
+            LogError::Unreachable { .. } | LogError::TooFewBrokers { .. } => Self::UC_ERR_UNREACHABLE,
             LogError::Refused { .. } => Self::UC_ERR_REFUSED,
             LogError::Mismatch { .. } => Self::UC_ERR_LOG_MISMATCH,
             LogError::Corrupt { .. } => Self::UC_ERR_CORRUPT,

@@ -228,7 +228,7 @@ uc_storage_t *fixture_storage(const char *folder) {
 
 uc_metadata_t *fixture_metadata(const char *folder) {
   const char *const pairs[] = {"undercroft.metadata.log", "embedded", "undercroft.metadata.embedded.path", folder,
-                               "broker.id", "1", "log.dir", folder, "cluster.id", "abi-tests", NULL};
+                               "broker.id", "1", "log.dir", "/no/kafka-logs", "cluster.id", "abi-tests", NULL};
   uc_config_t *config = fixture_config(pairs);
   uc_metadata_t *metadata = NULL;
   EXPECT(UC_OK, uc_metadata_open(config, &metadata, &error));

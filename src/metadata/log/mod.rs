@@ -142,6 +142,9 @@ pub enum LogError {
     /// Nobody answered: try again later.
     #[error("{what}: {log} cannot be reached ({why}); check that it runs and that its address is right")]
     Unreachable { what: String, log: String, why: String },
+    /// Somebody answered: not with as few brokers as there are. More may be starting, or the setting is wrong.
+    #[error("{what}: {log} needs more brokers than there are ({why})")]
+    TooFewBrokers { what: String, log: String, why: String },
     /// Somebody answered and said no: mend login or rights.
     #[error("{what}: {log} refused it ({why}); check login and access rights")]
     Refused { what: String, log: String, why: String },
@@ -170,7 +173,7 @@ impl LogError {
     #[must_use]
     pub fn is_retriable(&self) -> bool {
         match self {
-            Self::Unreachable { .. } | Self::Timeout { .. } => true,
+            Self::Unreachable { .. } | Self::TooFewBrokers { .. } | Self::Timeout { .. } => true,
             Self::Refused { .. }
             | Self::Mismatch { .. }
             | Self::Corrupt { .. }

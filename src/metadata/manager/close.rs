@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, bounded};
 use parking_lot::Mutex;
@@ -48,6 +48,7 @@ impl Lifetime {
         let mut thread = self.thread.lock();
         self.core.begin_close();
         let Some((thread, ended)) = thread.take() else { return };
+        let begin = Instant::now();
         let assignments = self.core.directory.write().clear();
         for assignment in assignments {
             assignment.leadership.wake();
@@ -68,6 +69,7 @@ impl Lifetime {
         } else if thread.join().is_err() {
             tracing::error!("the metadata reader ended in a panic");
         }
+        tracing::info!("remote segment metadata is closed, after {} ms", begin.elapsed().as_millis());
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex, RwLock};
 use tokio::sync::{Semaphore, watch};
@@ -43,6 +43,8 @@ pub(super) struct Core {
     pub(super) reading_failure: Mutex<Option<String>>,
     /// What was said of questions for epochs that fail.
     pub(super) epochs_quiet: Mutex<Quiet>,
+    opened: Instant,
+    is_ready_said: AtomicBool,
     is_started: watch::Sender<bool>,
     is_closed: AtomicBool,
     closing: watch::Sender<bool>,
@@ -104,6 +106,8 @@ impl Core {
             startup_failure: Mutex::default(),
             reading_failure: Mutex::default(),
             epochs_quiet: Mutex::default(),
+            opened: Instant::now(),
+            is_ready_said: AtomicBool::new(false),
             is_started: watch::Sender::new(false),
             is_closed: AtomicBool::new(false),
             closing: watch::Sender::new(false),
@@ -186,6 +190,11 @@ impl Core {
         }
         self.instruments.partitions_assigned.set(assigned);
         self.instruments.partitions_ready.set(ready);
+        drop(directory);
+        if ready > 0 && ready == assigned && !self.is_ready_said.swap(true, Ordering::AcqRel) {
+            let (segments, ms) = (self.instruments.segments_live.get(), self.opened.elapsed().as_millis());
+            tracing::info!("remote segment metadata is ready: {ready} partitions, {segments} segments, after {ms} ms");
+        }
     }
 
     /// State of a partition, if it may be used.

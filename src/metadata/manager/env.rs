@@ -1,6 +1,6 @@
 //! What a manager is made from.
 
-use std::path::PathBuf;
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -81,18 +81,38 @@ pub(super) fn choose_log(config: &Config, env: &MetadataEnv) -> Result<Arc<dyn M
 }
 
 fn embedded_options(config: &Config, env: &MetadataEnv) -> Result<EmbeddedOptions, ConfigError> {
-    let log_dir = env.log_dir.clone().or_else(|| config.text(&keys::LOG_DIR).map(PathBuf::from));
-    let folder = match (config.text(&keys::EMBEDDED_PATH), log_dir) {
-        (Some(path), _) => PathBuf::from(path),
-        (None, Some(log_dir)) => log_dir.join("undercroft-metadata"),
-        (None, None) => {
-            let why = "the embedded log needs a folder, and there is no `log.dir` to make one in".to_owned();
-            return Err(ConfigError::Missing { key: keys::EMBEDDED_PATH.name.to_owned(), why });
-        }
+    let Some(path) = config.text(&keys::EMBEDDED_PATH) else {
+        let why = "`undercroft.metadata.log = embedded` needs a folder of its own, outside of `log.dir`";
+        return Err(ConfigError::missing(&keys::EMBEDDED_PATH, why));
     };
+    let folder = PathBuf::from(path);
+    let log_dir = env.log_dir.clone().or_else(|| config.text(&keys::LOG_DIR).map(PathBuf::from));
+    if log_dir.is_some_and(|log_dir| real(&folder).starts_with(real(&log_dir))) {
+        let why =
+            "it is inside of `log.dir`, where Kafka takes each folder for a partition's and doesn't start any more";
+        return Err(ConfigError::bad_value(&keys::EMBEDDED_PATH, path, why));
+    }
     Ok(EmbeddedOptions {
         folder,
         partitions: i32::try_from(config.unsigned(&keys::EMBEDDED_PARTITIONS)?).unwrap_or(i32::MAX),
         compact_bytes_min: config.unsigned(&keys::EMBEDDED_COMPACT_BYTES_MIN)?,
     })
+}
+
+/// An absolute path without links and dots, as far as it exists.
+fn real(path: &Path) -> PathBuf {
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let mut real = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::ParentDir => {
+                real.pop();
+            }
+            part => real.push(part),
+        }
+        if let Ok(target) = real.canonicalize() {
+            real = target;
+        }
+    }
+    real
 }

@@ -69,7 +69,7 @@ pub struct MetadataManager {
 
 impl MetadataManager {
     /// Opens a manager over the log that `config` names. The log need not be there yet: it is looked for in the
-    /// background, for ever, and said once a minute at most.
+    /// background, for ever, and said after half a minute, then every five minutes.
     ///
     /// # Errors
     /// [`MetadataError::Config`] for a value that can never be used; nothing else.

@@ -17,6 +17,8 @@ use super::quiet::Quiet;
 use super::startup;
 
 const POLL_MAX: Duration = Duration::from_millis(500);
+/// A broker's listener goes down before this manager is closed, and a cluster's brokers are restarted.
+const PATIENCE: Duration = Duration::from_secs(10);
 const READING: &str = "reading the log of remote segment metadata";
 
 /// A metadata partition as the thread sees it.
@@ -45,7 +47,7 @@ pub(super) fn run(core: &Arc<Core>) {
         core,
         intake: Intake::new(Arc::clone(core)),
         readings: HashMap::new(),
-        quiet: Quiet::default(),
+        quiet: Quiet::patient(PATIENCE),
         pause: core.options.retry_pause,
         reconciled: None,
     };

@@ -9,6 +9,8 @@ use super::env::RETRY_PAUSE_MAX;
 use super::quiet::Quiet;
 
 const DOING: &str = "opening the log of remote segment metadata";
+/// A broker opens its own listener after this manager, and other brokers start beside it.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Opens the log, in the background.
 pub(super) fn spawn(core: &Arc<Core>) {
@@ -35,7 +37,7 @@ pub(super) fn look_again(core: &Arc<Core>, why: &str) {
 
 /// Tries until the log is usable, and tells its partitions; nothing if the manager was closed.
 async fn ensure(core: &Arc<Core>) -> Option<i32> {
-    let mut quiet = Quiet::default();
+    let mut quiet = Quiet::patient(PATIENCE);
     let mut pause = core.options.retry_pause;
     loop {
         let ensured = tokio::select! {

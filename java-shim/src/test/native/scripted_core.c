@@ -8,6 +8,7 @@
  *   fast                  a reader gives bytes without writing any: what is left is the cost of the shim
  *   stubborn              nothing happens until it is cancelled, and then it turns out to be done
  *   dangling              segments that are looked up are in state 4
+ *   soon                  it is not ready before `uc_metadata_is_ready` was asked four times
  *   none                  fetch_index and copy give no bytes
  *   sealed                fetch_index and copy give bytes that cannot be looked at
  *   anything else         it works: byte i of a segment is (i * 31) & 0xff
@@ -311,12 +312,20 @@ PUBLIC uc_status_t uc_metadata_lead_and_follow(const uc_metadata_t *m, const uc_
     return UC_OK;
 }
 PUBLIC uc_status_t uc_metadata_stop(const uc_metadata_t *m, const uc_partition_t *partitions, size_t count, uc_error_t **error_out) { (void)m; (void)partitions; (void)count; (void)error_out; return UC_OK; }
+/* How often it was asked whether the topic `soon` is ready. */
+static atomic_int soon;
 static uc_status_t asked(const uc_metadata_t *m, const uc_partition_t *p, uc_error_t **error_out) {
     int code = 0, retriable = 0;
     if (m->closed) return fail(error_out, UC_ERR_CLOSED, false, "closed");
+    if (is(p->topic, p->topic_len, "soon") && soon < 4) return fail(error_out, UC_ERR_NOT_READY, true, "soon");
     return says(p->topic, p->topic_len, "sync", &code, &retriable) ? fail(error_out, code, retriable != 0, "sync") : UC_OK;
 }
-PUBLIC uc_status_t uc_metadata_is_ready(const uc_metadata_t *m, const uc_partition_t *p, int32_t *out, uc_error_t **error_out) { *out = 1; return asked(m, p, error_out); }
+PUBLIC uc_status_t uc_metadata_is_ready(const uc_metadata_t *m, const uc_partition_t *p, int32_t *out, uc_error_t **error_out) {
+    if (is(p->topic, p->topic_len, "sync-300-1")) { *out = 0; return UC_OK; }
+    if (is(p->topic, p->topic_len, "soon")) { *out = ++soon >= 4; return UC_OK; }
+    *out = 1;
+    return asked(m, p, error_out);
+}
 PUBLIC uc_status_t uc_metadata_add(const uc_metadata_t *metadata, const uc_segment_t *segment, uint32_t admission_ms, const uc_cq_t *cq, uint64_t tag, uc_error_t **error_out) {
     uc_metadata_t *m = (uc_metadata_t *)metadata;
     (void)admission_ms;

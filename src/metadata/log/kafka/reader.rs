@@ -34,13 +34,16 @@ impl Current {
     }
 }
 
-/// What was told as trouble and not yet been cured: nothing is told twice.
+/// What was told as trouble and not yet been cured: nothing is told twice, but that brokers are down.
 #[derive(Default)]
 struct Told {
     partitions: HashMap<i32, Code>,
     refused: bool,
     down: Option<Instant>,
 }
+
+/// Brokers that stay down are told again after this: whoever is told doesn't know otherwise how long it lasts.
+const DOWN_AGAIN: Duration = Duration::from_secs(5);
 
 /// Said of a topic that brokers don't know any more.
 const GONE: &[RespErr] = &[
@@ -49,9 +52,6 @@ const GONE: &[RespErr] = &[
     RespErr::RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART,
     RespErr::RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_ID,
 ];
-
-/// Brokers that went down this long ago and go down again were up in between, even if no record tells so.
-const DOWN_AGAIN: Duration = Duration::from_secs(30);
 
 impl KafkaReader {
     pub fn new(settings: Arc<Settings>, closed: Arc<AtomicBool>) -> Result<Self, LogError> {
@@ -93,7 +93,7 @@ impl KafkaReader {
         for (code, why) in self.consumer.handle().take_errors() {
             let refusal = faults::is_refusal(code, &why);
             let down = code.is(RespErr::RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN);
-            if (refusal && !self.told.refused) || (down && !self.told.refused && self.told.went_down()) {
+            if (refusal && !self.told.refused) || (down && !self.told.refused && self.told.is_down_news()) {
                 self.told.refused |= refusal;
                 let error = faults::error("read", &self.settings.servers, code, &why, 0);
                 sink(LogEvent::Trouble { partition: None, error });
@@ -184,9 +184,13 @@ impl Told {
         self.down = None;
     }
 
-    /// Whether this is news. A broker that is starting or flapping is reported several times.
-    fn went_down(&mut self) -> bool {
+    /// Whether it is told. librdkafka reports it at each attempt to connect.
+    fn is_down_news(&mut self) -> bool {
         let now = Instant::now();
-        self.down.replace(now).is_none_or(|before| now.duration_since(before) > DOWN_AGAIN)
+        let is_news = self.down.is_none_or(|told| now.duration_since(told) > DOWN_AGAIN);
+        if is_news {
+            self.down = Some(now);
+        }
+        is_news
     }
 }

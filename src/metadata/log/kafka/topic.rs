@@ -63,9 +63,9 @@ pub(super) fn look(
 fn create(admin: &Admin, settings: &Settings, stop: &dyn Fn() -> bool) -> Result<(), LogError> {
     let min_isr = settings.min_isr.min(settings.replication_factor);
     if min_isr < settings.min_isr {
-        tracing::warn!(
+        tracing::info!(
             target: "undercroft::kafka",
-            "create topic {TOPIC}: min.insync.replicas {min_isr} instead of {}, as it has {} replicas and could not be written",
+            "topic {TOPIC} is created with min.insync.replicas {min_isr} instead of {}, because it has {} replicas",
             settings.min_isr, settings.replication_factor
         );
     }
@@ -87,10 +87,45 @@ fn create(admin: &Admin, settings: &Settings, stop: &dyn Fn() -> bool) -> Result
         }
         // Another broker was faster.
         Err(failed) if failed.code.is(RespErr::RD_KAFKA_RESP_ERR_TOPIC_ALREADY_EXISTS) => Ok(()),
+        Err(failed) if failed.code.is(RespErr::RD_KAFKA_RESP_ERR_INVALID_REPLICATION_FACTOR) => {
+            Err(too_few_brokers(settings, &failed.reason))
+        }
         Err(failed) => Err(question(admin, settings, "create the topic", &failed)),
+    }
+}
+
+fn too_few_brokers(settings: &Settings, said: &str) -> LogError {
+    let replicas = settings.replication_factor;
+    LogError::TooFewBrokers {
+        what: "create the topic".to_owned(),
+        log: format!("topic {TOPIC} at {}", settings.servers),
+        why: format!(
+            "{said}; its {replicas} replicas need as many brokers: start more, or set \
+             rlmm.config.remote.log.metadata.topic.replication.factor to no more than there are"
+        ),
     }
 }
 
 fn question(admin: &Admin, settings: &Settings, what: &str, failed: &super::native::AdminError) -> LogError {
     faults::question(what, &settings.servers, failed, &admin.beside())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+    use crate::model::BrokerId;
+
+    #[test]
+    fn too_few_brokers_are_told_with_the_key_that_helps() {
+        let mut config = Config::new();
+        config.set("remote.log.metadata.common.client.bootstrap.servers", "a:1");
+        let settings = Settings::read(&config, BrokerId(1)).unwrap();
+        let error = too_few_brokers(&settings, "only 1 broker(s) are registered");
+        let text = error.to_string();
+        assert!(matches!(error, LogError::TooFewBrokers { .. }) && error.is_retriable());
+        assert!(text.contains("its 3 replicas") && text.contains("only 1 broker(s)"), "{text}");
+        assert!(text.contains("rlmm.config.remote.log.metadata.topic.replication.factor"), "{text}");
+        assert!(!text.contains("address"), "{text}");
+    }
 }

@@ -50,14 +50,35 @@ async fn opening_refuses_bad_values_and_nothing_else() {
         let error = opened.map(|_| ()).expect_err("a bad value");
         assert!(matches!(error, MetadataError::Config(_)) && error.to_string().contains(key), "{error}");
     }
-    let nowhere = MetadataManager::open(&config(&[("undercroft.metadata.log", "embedded")]), env());
-    assert!(nowhere.map(|_| ()).expect_err("no folder").to_string().contains("undercroft.metadata.embedded.path"));
     let file = tempfile::NamedTempFile::new().expect("a file");
     let under_a_file = embedded(&file.path().join("folder"));
     under_a_file.lead_and_follow(&[assigned(1, None)], &[]).expect("assigns");
     until("told why", || under_a_file.list(&partition(1), None).expect_err("not ready").to_string().contains("folder"))
         .await;
     under_a_file.close();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_embedded_log_needs_a_folder_outside_of_the_brokers() {
+    let root = tempfile::tempdir().expect("a folder");
+    let log_dir = root.path().join("kafka-logs");
+    std::fs::create_dir(&log_dir).expect("makes it");
+    std::os::unix::fs::symlink(&log_dir, root.path().join("link")).expect("links");
+    let open = |path: Option<&str>| {
+        let mut config = config(&[("undercroft.metadata.log", "embedded")]);
+        config.set("log.dir", log_dir.to_str().expect("text"));
+        if let Some(path) = path {
+            config.set("undercroft.metadata.embedded.path", root.path().join(path).to_str().expect("text"));
+        }
+        MetadataManager::open(&config, env()).map(|manager| manager.close()).map_err(|error| error.to_string())
+    };
+    let unset = open(None).expect_err("no folder");
+    assert!(unset.contains("undercroft.metadata.embedded.path is not set") && unset.contains("outside"), "{unset}");
+    for inside in ["kafka-logs", "kafka-logs/meta", "x/../kafka-logs/meta", "link/meta"] {
+        let error = open(Some(inside)).expect_err("inside of log.dir");
+        assert!(error.contains("inside of `log.dir`"), "{inside}: {error}");
+    }
+    open(Some("kafka-logs-meta")).expect("beside it");
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use parking_lot::Mutex;
 use rdkafka::bindings as rd;
+use tracing::Level;
 
 use super::code::{Code, RespErr, text};
 
@@ -69,16 +70,39 @@ pub(super) unsafe extern "C" fn on_log(
     let _ = catch_unwind(AssertUnwindSafe(|| {
         // SAFETY: C strings, valid during this call.
         let (facility, line) = unsafe { (text(facility), text(line)) };
-        // Syslog levels. A broker that is away is said again and again, by facility FAIL; whoever waits for it is told
-        // by an error of its own.
-        match level {
-            _ if facility == "FAIL" || facility == "ERROR" => {
-                tracing::debug!(target: "undercroft::kafka", "{facility}: {line}");
-            }
-            ..=3 => tracing::error!(target: "undercroft::kafka", "{facility}: {line}"),
-            4 => tracing::warn!(target: "undercroft::kafka", "{facility}: {line}"),
-            5 => tracing::info!(target: "undercroft::kafka", "{facility}: {line}"),
+        match severity(level, &facility, &line) {
+            Level::ERROR => tracing::error!(target: "undercroft::kafka", "{facility}: {line}"),
+            Level::WARN => tracing::warn!(target: "undercroft::kafka", "{facility}: {line}"),
+            Level::INFO => tracing::info!(target: "undercroft::kafka", "{facility}: {line}"),
             _ => tracing::debug!(target: "undercroft::kafka", "{facility}: {line}"),
         }
     }));
+}
+
+/// From syslog's levels. A broker that is away is said again and again, by facility FAIL; whoever waits for it is told by
+/// an error of its own. So it is with a coordinator that is still loading, which every cluster's first start has.
+fn severity(level: c_int, facility: &str, line: &str) -> Level {
+    let is_usual = facility == "GETPID" && line.contains("load in progress");
+    match level {
+        _ if facility == "FAIL" || facility == "ERROR" || is_usual => Level::DEBUG,
+        ..=3 => Level::ERROR,
+        4 => Level::WARN,
+        5 => Level::INFO,
+        _ => Level::DEBUG,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_passes_by_itself_is_no_warning() {
+        let line =
+            "Failed to acquire idempotence PID from broker a:1/1: Broker: Coordinator load in progress: retrying";
+        assert_eq!(severity(4, "GETPID", line), Level::DEBUG);
+        assert_eq!(severity(4, "GETPID", "Cluster authorization failed"), Level::WARN);
+        assert_eq!(severity(3, "FAIL", "Connection refused"), Level::DEBUG);
+        assert_eq!(severity(3, "CONFWARN", "x"), Level::ERROR);
+    }
 }

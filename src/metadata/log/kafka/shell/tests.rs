@@ -170,6 +170,25 @@ async fn a_cluster_that_is_not_there_is_unreachable_and_said_once_by_the_reader(
     assert!(matches!(end, Err(LogError::Closed { .. })));
 }
 
+/// The manager warns only of what lasts, and learns that from being told again.
+#[tokio::test]
+async fn a_cluster_that_stays_away_is_said_again() {
+    let log = open(&nobody(), &[]);
+    let mut reader = log.reader().unwrap();
+    reader.assign(0, 0).unwrap();
+    let (start, mut told) = (Instant::now(), Vec::new());
+    while told.len() < 2 {
+        assert!(start.elapsed() < Duration::from_secs(60), "told once only: {told:?}");
+        let mut sink = |event: LogEvent<'_>| {
+            assert!(matches!(event, LogEvent::Trouble { .. }), "{event:?}");
+            told.push(start.elapsed());
+        };
+        reader.poll(Duration::from_millis(200), &mut sink).unwrap();
+    }
+    assert!(told[1] - told[0] >= Duration::from_secs(5), "{told:?}");
+    log.close().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn closing_wakes_a_reader_and_ends_a_question() {
     let log = open(&nobody(), &[]);

@@ -18,17 +18,25 @@ final class ErrorMapper {
     private ErrorMapper() {
     }
 
-    /** Ends the start of the broker, with a reason. */
-    static KafkaException configure(Throwable failure) {
+    /** Ends the start of the broker, with a reason. The core's begins with the key, which {@code prefix} makes the broker's. */
+    static KafkaException configure(Throwable failure, String prefix) {
         if (failure instanceof KafkaException) {
             return (KafkaException) failure;
         }
-        if (codeOf(failure) == Status.CONFIG || codeOf(failure) == Status.INVALID_ARGUMENT) {
-            ConfigException bad = new ConfigException(failure.getMessage());
-            bad.initCause(failure);
-            return bad;
+        // Without a cause: it would say the same once more, and where in the core it was found helps nobody.
+        if (codeOf(failure) == Status.CONFIG) {
+            String message = failure.getMessage();
+            return new ConfigException(isBrokersOwn(message) ? message : prefix + message);
+        }
+        if (codeOf(failure) == Status.INVALID_ARGUMENT) {
+            return new ConfigException(failure.getMessage());
         }
         return new KafkaException("Undercroft could not be started: " + text(failure), failure);
+    }
+
+    /** Whether it speaks of a key that a broker passes by itself, under its own name. */
+    private static boolean isBrokersOwn(String message) {
+        return Side.BROKER_KEYS.contains(message.split(" ", 2)[0]);
     }
 
     /**

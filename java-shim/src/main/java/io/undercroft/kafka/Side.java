@@ -6,7 +6,7 @@ import java.util.Set;
 /** The two managers, as far as opening and closing them is alike. */
 enum Side {
     /** It logs what it makes of every key itself, when it is opened. */
-    STORAGE(0, "storage", false, Set.of("broker.id", "node.id")) {
+    STORAGE(0, "storage", "rsm.config.", false, Set.of("broker.id", "node.id")) {
         @Override
         long open(long config) throws NativeException {
             return NativeStorage.open(config);
@@ -27,7 +27,7 @@ enum Side {
             NativeStorage.free(handle);
         }
     },
-    METADATA(1, "metadata", true, Set.of()) {
+    METADATA(1, "metadata", "rlmm.config.", true, Set.of()) {
         @Override
         Map<String, String> brokerFacts() {
             return Map.of("undercroft.broker.has.copy.lag", Boolean.toString(KafkaApi.hasCopyLag()));
@@ -58,14 +58,17 @@ enum Side {
     final int number;
     /** Its name in JMX and in messages. */
     final String title;
+    /** What Kafka takes off this side's keys, unless it is told another. */
+    private final String prefix;
     /** Whether a key that nobody reads is for us to tell. */
     final boolean leavesWarningsToUs;
     /** Keys that a broker adds by itself and this side has no use for: nobody is to be warned of them. */
     final Set<String> unusedBrokerKeys;
 
-    Side(int number, String title, boolean leavesWarningsToUs, Set<String> unusedBrokerKeys) {
+    Side(int number, String title, String prefix, boolean leavesWarningsToUs, Set<String> unusedBrokerKeys) {
         this.number = number;
         this.title = title;
+        this.prefix = prefix;
         this.leavesWarningsToUs = leavesWarningsToUs;
         this.unusedBrokerKeys = unusedBrokerKeys;
     }
@@ -73,6 +76,15 @@ enum Side {
     /** What the core is to know of the broker and no broker tells. A user's own values win. */
     Map<String, String> brokerFacts() {
         return Map.of();
+    }
+
+    /** Keys that a broker passes under their own names. */
+    static final Set<String> BROKER_KEYS = Set.of("broker.id", "node.id", "log.dir", "cluster.id");
+
+    /** What stands before this side's keys in a broker's file; nothing if it isn't a broker that configures. */
+    String brokerPrefix(Map<String, ?> configs) {
+        boolean isBroker = configs.containsKey("broker.id") || configs.containsKey("node.id");
+        return isBroker ? prefix : "";
     }
 
     abstract long open(long config) throws NativeException;

@@ -8,6 +8,7 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 
 import org.apache.kafka.common.TopicIdPartition;
 import org.apache.kafka.common.errors.ReplicaNotAvailableException;
@@ -32,6 +33,9 @@ public final class UndercroftRemoteLogMetadataManager implements RemoteLogMetada
     private static final Logger LOG = LoggerFactory.getLogger(UndercroftRemoteLogMetadataManager.class);
     /** How long a write may wait in the call until it is known that it can be done: it may be the metadata loader's thread. */
     private static final int ADMISSION_MS = 1_000;
+    /** How long a lookup waits for a partition that isn't ready. */
+    private static final long READY_MS = 100;
+    private static final long READY_STEP_MS = 5;
     private static final int ALL_EPOCHS = -1;
     private static final long NO_OFFSET = -1;
 
@@ -47,7 +51,7 @@ public final class UndercroftRemoteLogMetadataManager implements RemoteLogMetada
         try {
             session = Session.open(Side.METADATA, configs);
         } catch (Throwable failed) {
-            throw ErrorMapper.configure(failed);
+            throw ErrorMapper.configure(failed, Side.METADATA.brokerPrefix(configs));
         }
     }
 
@@ -202,10 +206,39 @@ public final class UndercroftRemoteLogMetadataManager implements RemoteLogMetada
     private <T> T look(TopicIdPartition partition, Lookup<T> lookup) throws RemoteStorageException {
         Objects.requireNonNull(partition, "topicIdPartition can not be null");
         try {
-            return lookup.look(openSession(), SegmentCodec.partition(partition));
+            return lookWhenReady(lookup, openSession(), SegmentCodec.partition(partition));
         } catch (Throwable failed) {
             throw ErrorMapper.raise(ErrorMapper.metadata(failed));
         }
+    }
+
+    /** A broker logs each fetch that comes too early with a stack trace: it is held back for a moment, as by the stock manager. */
+    private static <T> T lookWhenReady(Lookup<T> lookup, Session open, byte[] partition) throws NativeException {
+        try {
+            return lookup.look(open, partition);
+        } catch (NativeException early) {
+            if (early.code() != Status.NOT_READY || !awaitReady(open, partition)) {
+                throw early;
+            }
+        }
+        return lookup.look(open, partition);
+    }
+
+    /** Whether it became ready within {@link #READY_MS}. An interrupt ends the wait and stays set. */
+    private static boolean awaitReady(Session open, byte[] partition) throws NativeException {
+        long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(READY_MS);
+        while (System.nanoTime() < end) {
+            try {
+                Thread.sleep(READY_STEP_MS);
+            } catch (InterruptedException interrupted) {
+                Thread.currentThread().interrupt();
+                return false;
+            }
+            if (NativeMetadata.isReady(open.handle(), partition)) {
+                return true;
+            }
+        }
+        return false;
     }
 
     /** The interface knows no checked exception here, and an unchecked one would stop the broker's news. */

@@ -46,7 +46,7 @@ public final class UndercroftRemoteStorageManager implements RemoteStorageManage
         try {
             session = Session.open(Side.STORAGE, configs);
         } catch (Throwable failed) {
-            throw ErrorMapper.configure(failed);
+            throw ErrorMapper.configure(failed, Side.STORAGE.brokerPrefix(configs));
         }
     }
 

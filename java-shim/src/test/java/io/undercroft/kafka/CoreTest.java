@@ -73,7 +73,7 @@ class CoreTest {
     }
 
     private void openMetadata() {
-        metadata.configure(Map.of("broker.id", 1, "cluster.id", "c", "log.dir", folder.toString(),
+        metadata.configure(Map.of("broker.id", 1, "cluster.id", "c", "log.dir", folder.resolve("kafka-logs").toString(),
             "undercroft.metadata.log", "embedded", "undercroft.metadata.embedded.path", folder.resolve("log").toString()));
     }
 
@@ -228,7 +228,7 @@ class CoreTest {
     @Test
     void aBadValueIsAConfigExceptionWithKeyValueAndRange() {
         ConfigException thrown = assertThrows(ConfigException.class, () -> openStorage(Map.of("upload.parts.in.flight", "many")));
-        assertTrue(thrown.getMessage().contains("upload.parts.in.flight") && thrown.getMessage().contains("many"), thrown.getMessage());
+        assertTrue(thrown.getMessage().startsWith("rsm.config.upload.parts.in.flight = ") && thrown.getMessage().contains("many"), thrown.getMessage());
         assertThrows(ConfigException.class, () -> new UndercroftRemoteStorageManager().configure(Map.of()));
     }
 

@@ -5,6 +5,8 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.util.Map;
+
 import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.config.ConfigException;
 import org.apache.kafka.common.errors.ReplicaNotAvailableException;
@@ -20,12 +22,26 @@ class ErrorMapperTest {
 
     @Test
     void aBadValueIsAConfigException() {
-        Exception mapped = ErrorMapper.configure(failure(Status.CONFIG, false));
+        Exception mapped = ErrorMapper.configure(failure(Status.CONFIG, false), "");
         assertEquals(ConfigException.class, mapped.getClass());
         assertEquals("get x: went wrong", mapped.getMessage());
         KafkaException own = new KafkaException("no library");
-        assertSame(own, ErrorMapper.configure(own));
-        assertEquals(KafkaException.class, ErrorMapper.configure(new UnsatisfiedLinkError("x")).getClass());
+        assertSame(own, ErrorMapper.configure(own, ""));
+        assertEquals(KafkaException.class, ErrorMapper.configure(new UnsatisfiedLinkError("x"), "").getClass());
+    }
+
+    @Test
+    void aBrokersKeyIsNamedAsInItsFileAndTheReasonSaidOnce() {
+        String rsm = Side.STORAGE.brokerPrefix(Map.of("broker.id", 1));
+        NativeException missing = new NativeException(Status.CONFIG, false, "storage.root is not set: x");
+        Exception mapped = ErrorMapper.configure(missing, rsm);
+        assertEquals("rsm.config.storage.root is not set: x", mapped.getMessage());
+        assertNull(mapped.getCause());
+        assertEquals("storage.root is not set: x", ErrorMapper.configure(missing, Side.STORAGE.brokerPrefix(Map.of())).getMessage());
+        String rlmm = Side.METADATA.brokerPrefix(Map.of("node.id", 1));
+        assertEquals("rlmm.config.", rlmm);
+        NativeException own = new NativeException(Status.CONFIG, false, "broker.id = `x`: no number");
+        assertEquals("broker.id = `x`: no number", ErrorMapper.configure(own, rlmm).getMessage());
     }
 
     @Test

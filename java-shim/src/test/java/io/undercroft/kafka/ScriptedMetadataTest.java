@@ -135,6 +135,20 @@ class ScriptedMetadataTest {
     }
 
     @Test
+    void aLookupThatComesTooEarlyWaitsForAMoment() throws Exception {
+        TopicIdPartition late = Segments.partition("sync-300-1");
+        long start = System.nanoTime();
+        assertThrows(ReplicaNotAvailableException.class, () -> manager.highestOffsetForEpoch(late, 1));
+        assertTrue(System.nanoTime() - start >= TimeUnit.MILLISECONDS.toNanos(90));
+        Thread.currentThread().interrupt();
+        start = System.nanoTime();
+        assertThrows(ReplicaNotAvailableException.class, () -> manager.highestOffsetForEpoch(late, 1));
+        assertTrue(Thread.interrupted(), "the interrupt stays");
+        assertTrue(System.nanoTime() - start < TimeUnit.MILLISECONDS.toNanos(90));
+        assertEquals(Optional.of(99L), manager.highestOffsetForEpoch(Segments.partition("soon"), 1));
+    }
+
+    @Test
     void anUnknownPartitionIsNotFoundForALookupAndNotYetForAWrite() {
         for (Executable call : lookups("sync-301-0")) {
             assertThrows(RemoteResourceNotFoundException.class, call);
