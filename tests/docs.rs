@@ -153,3 +153,27 @@ fn the_example_of_a_login_is_one_that_works() {
         (0, Some("tiering"), Some("/etc/kafka/ca.pem"))
     );
 }
+
+#[test]
+fn the_operators_page_names_metrics_and_defaults_that_there_are() {
+    let read = |name: &str| std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(name)).expect("a page");
+    let (page, metrics) = (read("docs/OPERATIONS.md"), read("docs/METRICS.md"));
+    let (mut keys, mut alerts) = (0, 0);
+    for line in page.lines().filter(|line| line.starts_with("| ")) {
+        let cells: Vec<_> = line.split('|').map(str::trim).collect();
+        if let Some(mib) = cells[2].strip_suffix(" MiB") {
+            let key = config::all().into_iter().find(|key| key.name == cells[1].trim_matches('`')).expect("a key");
+            let bytes = mib.parse::<u64>().expect("a number") << 20;
+            assert_eq!(key.default, Some(bytes.to_string().as_str()), "{line}");
+            keys += 1;
+        }
+        if let Some((_, of_side)) = metrics.split_once(&format!("## `type={}`", cells[1])) {
+            let of_side = of_side.split("\n## ").next().unwrap_or_default();
+            for name in cells[2].split(", ") {
+                assert!(of_side.contains(&format!("\n| {name} |")), "{line}");
+                alerts += 1;
+            }
+        }
+    }
+    assert!(keys >= 4 && alerts >= 10, "{keys} keys and {alerts} metrics were found");
+}

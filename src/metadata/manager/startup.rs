@@ -1,6 +1,7 @@
 //! Makes the log usable, for as long as it takes, and looks at it again when it no longer seems to be the right one.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::metadata::log::LogError;
 

@@ -111,10 +111,14 @@ public final class Demo {
             readBack(topic, "reading after SIGKILL");
             checks.that(store.objects().keySet().containsAll(objects.keySet()), "every object is still there");
 
-            Progress.step("deleting the topic");
-            topic.delete();
-            Await.until("the store to be empty", Duration.ofSeconds(120), this::leftObjects, () -> remaining() == 0);
-            checks.that(remaining() == 0, "no object of the deleted topic is left in the store");
+            if (options.keep()) {
+                showWhatIsKept(folder);
+            } else {
+                Progress.step("deleting the topic");
+                topic.delete();
+                Await.until("the store to be empty", Duration.ofSeconds(120), this::leftObjects, () -> remaining() == 0);
+                checks.that(remaining() == 0, "no object of the deleted topic is left in the store");
+            }
 
             Progress.step("stopping the broker");
             ProcessUse use = broker.use();
@@ -137,6 +141,17 @@ public final class Demo {
             checks.that(after.isPresent() && read >= topic.bytes(), "%s: %.1f MB came out of the store (metric %s)", what, read / MB, StoreReads.BYTES);
         }
         return reading;
+    }
+
+    /** Where topic and store stay, until the next demo. */
+    private void showWhatIsKept(Path folder) throws IOException {
+        Progress.step("keeping topic and store (KEEP=1), until the next `make demo`");
+        Progress.show("store: %s", store.description());
+        Progress.show("files: %s", folder);
+        if (!options.standIn()) {
+            String object = store.objects().keySet().stream().filter(name -> !name.startsWith("(")).findFirst().orElseThrow();
+            Progress.show("to look at a segment: target/dist/undercroft object inspect %s", Place.root().relativize(store.file(object)));
+        }
     }
 
     private long remaining() throws IOException {

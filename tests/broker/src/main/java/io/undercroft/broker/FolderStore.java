@@ -50,5 +50,10 @@ public record FolderStore(Path folder, boolean standIn) implements Store {
     }
 
     @Override
+    public Path file(String object) {
+        return folder.resolve(object);
+    }
+
+    @Override
     public void close() {}
 }

@@ -3,12 +3,14 @@ package io.undercroft.broker;
 import java.io.IOException;
 import java.nio.channels.FileChannel;
 import java.nio.channels.FileLock;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.regex.Pattern;
 
 /** The jars of one stock Apache Kafka release, fetched once through Maven into {@code target/kafka/<version>/libs}. */
 public record KafkaLibs(String version, Path folder) {
@@ -62,9 +64,19 @@ public record KafkaLibs(String version, Path folder) {
             throw new IOException("mvn did not fetch Kafka " + version + " in 10 minutes; its output: " + log);
         }
         if (process.exitValue() != 0) {
+            if (saysThatThereIsNone(Files.readString(log, StandardCharsets.ISO_8859_1), version)) {
+                throw new IllegalArgumentException("KAFKA=" + version + ": Maven has no kafka_2.13 " + version
+                        + "; releases 3.9.0 to 4.4.0 are known to work");
+            }
             throw new IOException("mvn could not fetch Kafka " + version + " (does this release exist? is Maven Central reachable?):\n"
                     + Tail.of(log, 15));
         }
+    }
+
+    /** Whether a failed Maven knows no such release, now or since an earlier try, as opposed to not having been answered. */
+    static boolean saysThatThereIsNone(String mavenOutput, String version) {
+        return mavenOutput.lines().anyMatch(line -> line.matches(".*kafka_2\\.13:(jar|pom):" + Pattern.quote(version) + "\\b.*")
+                && (line.contains("Could not find artifact") || line.contains("was not found in")));
     }
 
     /** All jars as one class path entry. */

@@ -12,7 +12,8 @@ import java.nio.file.Path;
  * @param plugin how the plugin is put into the broker
  * @param standIn run Kafka's own managers, to try the harness
  */
-public record Options(String store, String kafka, int sizeMb, Path java, Managers.Deployment plugin, boolean standIn) {
+public record Options(String store, String kafka, int sizeMb, Path java, Managers.Deployment plugin, boolean standIn,
+        boolean keep) {
     public static final String DEFAULT_KAFKA = "4.4.0";
 
     public static Options fromEnvironment() {
@@ -33,7 +34,8 @@ public record Options(String store, String kafka, int sizeMb, Path java, Manager
             throw new IllegalArgumentException("STAND_IN=1 knows only STORE=fs");
         }
         return new Options(store, get("KAFKA", DEFAULT_KAFKA), Integer.parseInt(size),
-                java.isEmpty() ? null : Path.of(java), Managers.Deployment.parse(get("PLUGIN", "classpath")), standIn);
+                java.isEmpty() ? null : Path.of(java), Managers.Deployment.parse(get("PLUGIN", "classpath")), standIn,
+                get("KEEP", "").equals("1"));
     }
 
     private static String get(String name, String otherwise) {

@@ -181,6 +181,15 @@ public final class Seaweed implements Store {
         return found;
     }
 
+    @Override
+    public Path file(String object) throws IOException {
+        HttpResponse<byte[]> r = get(endpoint() + "/" + bucket + "/" + object);
+        if (r.statusCode() != 200) {
+            throw new IOException("GET " + object + ": " + r.statusCode());
+        }
+        return Files.write(folder.resolve(Path.of(object).getFileName()), r.body());
+    }
+
     private Document xml(String url) throws IOException {
         try {
             HttpResponse<byte[]> r = get(url);

@@ -99,4 +99,15 @@ class HarnessTest {
     void a_release_that_is_no_number_is_refused_before_maven_is_asked() {
         assertThrows(IllegalArgumentException.class, () -> KafkaLibs.of("latest", false));
     }
+
+    @Test
+    void a_release_that_maven_does_not_have_is_told_from_a_maven_that_was_not_answered() {
+        String none = "[ERROR] \tCould not find artifact org.apache.kafka:kafka_2.13:jar:5.0.0 in central (https://repo.example.org)";
+        String remembered = "[ERROR] org.apache.kafka:kafka_2.13:jar:5.0.0 was not found in https://repo.example.org during a previous attempt.";
+        String mute = "[ERROR] Could not transfer artifact org.apache.kafka:kafka_2.13:pom:5.0.0 from/to central: Connection refused";
+        assertTrue(KafkaLibs.saysThatThereIsNone("[INFO] x\n" + none, "5.0.0"));
+        assertTrue(KafkaLibs.saysThatThereIsNone(remembered, "5.0.0"));
+        assertFalse(KafkaLibs.saysThatThereIsNone(mute, "5.0.0"));
+        assertFalse(KafkaLibs.saysThatThereIsNone(none, "4.0.0"));
+    }
 }
