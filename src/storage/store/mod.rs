@@ -66,7 +66,8 @@ pub(super) trait Upload: Send {
     /// Waits for all parts and makes the object visible. After a failure the object may be there or not.
     async fn complete(&mut self) -> Result<(), StorageError>;
 
-    /// Removes what was sent. May be called again after a failure.
+    /// Removes what was sent. May be called again after a failure. Behind a [`Upload::complete`] that succeeded there is
+    /// nothing to remove but the object, which is somebody else's to delete.
     async fn abort(&mut self) -> Result<(), StorageError>;
 }
 

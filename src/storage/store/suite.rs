@@ -67,6 +67,8 @@ pub(in super::super) async fn run(store: &dyn ObjectStore, prefix: &str, part_by
             "seen in parts"
         );
         upload.complete().await.expect("completes");
+        // As somebody does whose caller went away just then.
+        upload.abort().await.expect("nothing left to abort");
         let size = 3 * part_bytes as u64 + 3;
         assert_eq!(store.size(&many).await.expect("there"), size);
         let border = part_bytes as u64;

@@ -22,6 +22,8 @@ const PARTS_THAT_BEGIN: u32 = 2;
 pub(super) struct DriverUpload {
     hand: Hand,
     parts: u32,
+    /// The object stands under its name, even if the caller went away before it was told.
+    is_visible: bool,
     key: ObjectKey,
     caller: Caller,
     folder: Option<Folder>,
@@ -39,6 +41,7 @@ impl DriverUpload {
         Self {
             hand: Hand { writer: Some(writer), away: None },
             parts: 0,
+            is_visible: false,
             key: key.clone(),
             caller: caller.clone(),
             folder: folder.cloned(),
@@ -71,13 +74,16 @@ impl Upload for DriverUpload {
 
     async fn complete(&mut self) -> Result<(), StorageError> {
         let (folder, key, hand) = (self.folder.as_ref(), self.key.as_str(), &mut self.hand);
+        let is_visible = &mut self.is_visible;
         let mut call = self.caller.call("complete", key);
         loop {
             let closed = async {
                 if let Some(folder) = folder {
                     folder.make_parents(key).await;
                 }
-                hand.writer()?.close().await.map_err(|error| again_if_the_folder_went(error, folder))
+                hand.writer()?.close().await.map_err(|error| again_if_the_folder_went(error, folder))?;
+                *is_visible = true;
+                Ok(())
             };
             if call.attempt(closed).await.map_err(upload_is_gone)?.is_some() {
                 break;
@@ -95,6 +101,9 @@ impl Upload for DriverUpload {
     }
 
     async fn abort(&mut self) -> Result<(), StorageError> {
+        if self.is_visible {
+            return Ok(());
+        }
         let mut call = self.caller.call("abort", self.key.as_str());
         let hand = &mut self.hand;
         let aborted = loop {
