@@ -61,7 +61,7 @@ impl Place {
         }
     }
 
-    /// Custom metadata, at most [`CUSTOM_METADATA_BYTES_MAX`] bytes: a prefix that doesn't fit is left out.
+    /// Custom metadata, at most `CUSTOM_METADATA_BYTES_MAX` bytes: a prefix that doesn't fit is left out.
     #[must_use]
     pub fn encode(&self) -> Bytes {
         let mut place = Vec::with_capacity(PLACE_LENGTH);
