@@ -56,16 +56,6 @@ impl std::fmt::Debug for StorageManager {
     }
 }
 
-/// Checks a configuration of the storage side as [`StorageManager::open`] does, without opening anything.
-///
-/// Hands back, in words, every key that is unknown or has no effect.
-///
-/// # Errors
-/// [`StorageError::Config`] with key, value and range.
-pub fn review_config(config: &Config) -> Result<Vec<String>, StorageError> {
-    Ok(Settings::parse(config)?.warnings)
-}
-
 impl StorageManager {
     /// Checks `config` and sets everything up, without waiting for the store: a background check logs one warning if the
     /// store can't be used.

@@ -22,5 +22,5 @@ mod upload;
 
 pub use error::{Cause, StorageError};
 pub use fetch::SegmentReader;
-pub use manager::{StorageEnv, StorageManager, review_config};
+pub use manager::{StorageEnv, StorageManager};
 pub use segment_files::SegmentFiles;
