@@ -8,9 +8,10 @@ use crate::metadata::log::{LogError, LogEvent, LogReader};
 use crate::metadata::partition::Outcome;
 
 use super::core::Core;
+use super::delay::now_ms;
 use super::directory::MetaPartition;
 use super::env::RETRY_PAUSE_MAX;
-use super::intake::Intake;
+use super::intake::{Intake, Raw};
 use super::quiet::Quiet;
 use super::startup;
 
@@ -244,7 +245,8 @@ impl Thread<'_> {
                     return;
                 }
                 reading.last.remember(offset, timestamp_ms, key, value);
-                let outcome = intake.record(&reading.meta, offset, key, value);
+                let raw = Raw { offset, timestamp_ms, key, value };
+                let outcome = intake.record(&reading.meta, raw, now_ms());
                 reading.move_to(offset.saturating_add(1), &mut progress);
                 if outcome != Outcome::Applied && reading.meta.has_writes() {
                     progress.exceptions.entry(partition).or_default().push((offset, outcome));
