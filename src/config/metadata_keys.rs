@@ -214,5 +214,15 @@ pub static TOPIC_MIN_ISR: Key = Key {
     text: "`min.insync.replicas` of the topic `__remote_log_metadata`. Used only when it is created, and then never more than its replicas.",
 };
 
+/// How a topic is created.
+pub static TOPIC_CREATE_LEVEL: Key = Key {
+    name: "undercroft.metadata.topic.create.level",
+    side: Side::Metadata,
+    kind: Kind::Choice(&["0", "2"]),
+    default: Some("2"),
+    text: "How the topic `__remote_log_metadata` is created if there is none: `2`, compacted, for brokers that all run Undercroft, or `0`, as the stock manager does, for a cluster in which stock brokers are to read it too. A topic that there is stays as it is.",
+};
+
 /// Keys of the log in Kafka.
-pub static OF_KAFKA_LOG: &[&Key] = &[&TOPIC_PARTITIONS, &TOPIC_REPLICATION_FACTOR, &TOPIC_RETENTION_MS, &TOPIC_MIN_ISR];
+pub static OF_KAFKA_LOG: &[&Key] =
+    &[&TOPIC_PARTITIONS, &TOPIC_REPLICATION_FACTOR, &TOPIC_RETENTION_MS, &TOPIC_MIN_ISR, &TOPIC_CREATE_LEVEL];

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::metadata::log::LogError;
+use crate::metadata::log::{LogError, LogShape};
 
 use super::core::Core;
 use super::env::RETRY_PAUSE_MAX;
@@ -17,8 +17,8 @@ const PATIENCE: Duration = Duration::from_secs(30);
 pub(super) fn spawn(core: &Arc<Core>) {
     let core = Arc::clone(core);
     core.env.runtime.clone().spawn(async move {
-        if let Some(partitions) = ensure(&core).await {
-            core.start(partitions);
+        if let Some(shape) = ensure(&core).await {
+            core.start(shape);
         }
     });
 }
@@ -30,14 +30,15 @@ pub(super) fn look_again(core: &Arc<Core>, why: &str) {
     }
     let core = Arc::clone(core);
     core.env.runtime.clone().spawn(async move {
-        if ensure(&core).await.is_some() {
+        if let Some(shape) = ensure(&core).await {
+            core.set_shape(shape);
             core.end_doubt();
         }
     });
 }
 
-/// Tries until the log is usable, and tells its partitions; nothing if the manager was closed.
-async fn ensure(core: &Arc<Core>) -> Option<i32> {
+/// Tries until the log is usable, and tells what it looks like; nothing if the manager was closed.
+async fn ensure(core: &Arc<Core>) -> Option<LogShape> {
     let mut quiet = Quiet::patient(PATIENCE);
     let mut pause = core.options.retry_pause;
     loop {
@@ -45,11 +46,11 @@ async fn ensure(core: &Arc<Core>) -> Option<i32> {
             () = core.closed() => return None,
             ensured = core.log.ensure() => ensured,
         };
-        let error = match ensured.map(|shape| shape.partitions) {
-            Ok(partitions) => match unfit(core, partitions) {
+        let error = match ensured {
+            Ok(shape) => match unfit(core, shape.partitions) {
                 None => {
                     quiet.succeeded(DOING);
-                    return Some(partitions);
+                    return Some(shape);
                 }
                 Some(why) => LogError::Mismatch { what: "open".to_owned(), log: "the metadata log".to_owned(), why },
             },

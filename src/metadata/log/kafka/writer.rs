@@ -90,6 +90,20 @@ impl Writer {
         receiver
     }
 
+    /// Fails all that is queued or under way; records that come later are sent.
+    pub fn give_up(&self) {
+        let (producer, line) = {
+            let mut state = self.shared.state.lock();
+            (state.producer.clone(), std::mem::take(&mut state.line))
+        };
+        for waiting in line {
+            let _ = waiting.report.send(Err(Code::of(RespErr::RD_KAFKA_RESP_ERR__PURGE_QUEUE)));
+        }
+        if let Some(producer) = producer {
+            producer.purge();
+        }
+    }
+
     /// Takes no more records, gives those under way a little time, fails the others, and joins the thread. Blocks.
     pub fn close(&self) {
         {

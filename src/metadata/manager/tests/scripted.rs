@@ -16,7 +16,8 @@ type Stored = (i64, Option<Bytes>, Option<Bytes>);
 pub(super) type Told = Result<Vec<(&'static str, String)>, LogError>;
 
 pub(super) struct ScriptedLog {
-    partitions: i32,
+    /// What `ensure` finds.
+    pub(super) shape: Mutex<LogShape>,
     records: Mutex<Vec<Vec<Stored>>>,
     changed: Condvar,
     is_closed: AtomicBool,
@@ -62,7 +63,7 @@ pub(super) fn mismatch() -> LogError {
 impl ScriptedLog {
     pub(super) fn new(partitions: i32) -> Arc<Self> {
         Arc::new(Self {
-            partitions,
+            shape: Mutex::new(LogShape::of(partitions)),
             records: Mutex::new(vec![Vec::new(); usize::try_from(partitions).expect("small")]),
             changed: Condvar::new(),
             is_closed: AtomicBool::new(false),
@@ -141,7 +142,7 @@ impl MetadataLog for Handle {
         self.0.ensures.fetch_add(1, Ordering::SeqCst);
         match self.0.ensure_failures.lock().pop_front() {
             Some(error) => Err(error),
-            None => Ok(LogShape { partitions: self.0.partitions }),
+            None => Ok(*self.0.shape.lock()),
         }
     }
 
