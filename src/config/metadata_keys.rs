@@ -53,6 +53,28 @@ pub static IGNORE_NEWER_RECORDS: Key = Key {
            If `false` they report that they are not ready, because what the record says may matter.",
 };
 
+/// How fresh knowledge must be that a leader decides by.
+pub static DECIDE_MS: Key = Key {
+    name: "undercroft.metadata.decide.ms",
+    side: Side::Metadata,
+    kind: Kind::Integer { min: 1000, max: i32::MAX as i64 },
+    default: Some("120000"),
+    text: "A leader begins copies, claims what others left behind and empties keys only while its own reader has met the \
+           end of the log within this many milliseconds. The end is looked for twice as often, also where nothing is \
+           written.",
+};
+
+/// How long keys are left alone.
+pub static SETTLE_MS: Key = Key {
+    name: "undercroft.metadata.settle.ms",
+    side: Side::Metadata,
+    kind: Kind::Integer { min: 1000, max: i32::MAX as i64 },
+    default: Some("600000"),
+    text: "How long the keys of a deleted segment are left alone before tombstones are written for them, in milliseconds. \
+           Nothing may be on its way to the log for longer than this less `undercroft.metadata.decide.ms`: a longer \
+           `delivery.timeout.ms` of the metadata producer is cut.",
+};
+
 /// Folder of the embedded log.
 pub static EMBEDDED_PATH: Key = Key {
     name: "undercroft.metadata.embedded.path",
@@ -163,6 +185,8 @@ pub static ALL: &[&Key] = &[
     &INITIALIZATION_RETRY_INTERVAL_MS,
     &INITIALIZATION_RETRY_MAX_TIMEOUT_MS,
     &IGNORE_NEWER_RECORDS,
+    &DECIDE_MS,
+    &SETTLE_MS,
     &EMBEDDED_PATH,
     &EMBEDDED_PARTITIONS,
     &EMBEDDED_COMPACT_BYTES_MIN,

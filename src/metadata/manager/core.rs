@@ -14,7 +14,7 @@ use crate::metrics::Registry;
 use crate::model::TopicIdPartition;
 
 use super::delay::Delay;
-use super::directory::{Assignment, Bound, Directory, SharedState};
+use super::directory::{Assignment, Bound, Directory};
 use super::env::{MetadataEnv, Options};
 use super::inquiry::Inquiry;
 use super::instruments::Instruments;
@@ -145,8 +145,8 @@ impl Core {
 
     /// The log is usable and looks like this.
     pub(super) fn start(&self, shape: LogShape) {
-        *self.shape.write() = Some(shape);
-        self.directory.write().set_partitions(shape.partitions);
+        self.set_shape(shape);
+        self.directory.write().set_shape(&shape);
         *self.startup_failure.lock() = None;
         self.is_started.send_replace(true);
         self.bell.ring();
@@ -210,9 +210,10 @@ impl Core {
         }
     }
 
-    /// State of a partition, if it may be used.
-    pub(super) fn ready_state(&self, partition: &TopicIdPartition) -> Result<SharedState, MetadataError> {
-        self.with_ready(partition, |_, bound| Arc::clone(&bound.state))
+    /// A partition was ready a moment before, and is read again from the start.
+    pub(super) fn read_again(&self, partition: &TopicIdPartition) -> MetadataError {
+        let why = "its records are read again from the start".to_owned();
+        MetadataError::NotReady { partition: partition.clone(), why }
     }
 
     /// Does something with an assigned and ready partition, while the directory does not change.

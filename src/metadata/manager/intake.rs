@@ -6,10 +6,11 @@ use std::sync::Arc;
 use crate::metadata::partition::{KeyFacts, Outcome, Refusal};
 use crate::metadata::plan::key_facts;
 use crate::model::TopicIdPartition;
-use crate::wire::{self, DecodeError, Record, RecordKey};
+use crate::wire::{self, DecodeError, LevelRecord, Record, RecordKey};
 
 use super::core::Core;
 use super::directory::MetaPartition;
+use super::levels;
 
 /// Applies records and counts them. What cannot be read is said once per kind and passed over.
 pub(super) struct Intake {
@@ -44,10 +45,6 @@ impl Intake {
             }
             None => None,
         };
-        if key == Some(RecordKey::Level) {
-            skipped.increment();
-            return Outcome::Applied;
-        }
         match wire::decode(value) {
             Ok(record) => self.apply(meta, key.as_ref(), record),
             Err(error) => self.unreadable(meta, offset, &error),
@@ -59,6 +56,11 @@ impl Intake {
             Record::Segment(whole) => &whole.metadata.id.partition,
             Record::Update(record) => &record.update.id.partition,
             Record::PartitionDelete(record) => &record.delete.partition,
+            Record::Level(level) => {
+                self.core.instruments.records_skipped.increment();
+                self.level(meta, *level);
+                return Outcome::Applied;
+            }
             Record::Snapshot => {
                 self.core.instruments.records_skipped.increment();
                 return Outcome::Applied;
@@ -75,6 +77,29 @@ impl Intake {
         outcome
     }
 
+    /// It says what writers may write from now on, and nothing about the records before it.
+    fn level(&self, meta: &MetaPartition, record: LevelRecord) {
+        match levels::said(record) {
+            Some(level) => {
+                if meta.set_level(level) {
+                    self.core.count_partitions();
+                }
+            }
+            None => self.newer(meta, &format!("level {} is not known", record.level)),
+        }
+    }
+
+    fn newer(&self, meta: &MetaPartition, what: &str) {
+        if !self.core.options.are_newer_records_ignored && meta.set_too_new() {
+            tracing::error!(
+                "metadata partition {}: {what}; its partitions are not ready until this plugin is upgraded or \
+                 `undercroft.metadata.ignore.newer.records` is set",
+                meta.index
+            );
+            self.core.count_partitions();
+        }
+    }
+
     fn apply_to(&self, meta: &MetaPartition, partition: &TopicIdPartition, facts: KeyFacts, record: Record) -> Outcome {
         let state = meta.state(partition);
         let mut state = state.write();
@@ -83,7 +108,7 @@ impl Intake {
             Record::Segment(whole) => state.apply_segment(&whole.metadata, facts),
             Record::Update(record) => state.apply_update(record.update, facts),
             Record::PartitionDelete(record) => state.apply_partition_delete(&record.delete),
-            Record::Snapshot => Outcome::Applied,
+            Record::Snapshot | Record::Level(_) => Outcome::Applied,
         };
         match state.live_segments() {
             after if after > before => self.core.instruments.segments_live.add(1),
@@ -102,14 +127,7 @@ impl Intake {
         };
         if matches!(error, DecodeError::NewerVersion { .. }) {
             self.core.instruments.records_newer.increment();
-            if !self.core.options.are_newer_records_ignored && meta.set_too_new() {
-                tracing::error!(
-                    "metadata partition {} offset {offset}: {error}; its partitions are not ready until this plugin is \
-                     upgraded or `undercroft.metadata.ignore.newer.records` is set",
-                    meta.index
-                );
-                self.core.count_partitions();
-            }
+            self.newer(meta, &format!("offset {offset}: {error}"));
         } else {
             self.core.instruments.records_unparsable.increment();
         }

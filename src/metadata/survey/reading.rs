@@ -169,6 +169,6 @@ pub(super) fn partition_of(record: &Record) -> Option<&TopicIdPartition> {
         Record::Segment(whole) => Some(&whole.metadata.id.partition),
         Record::Update(record) => Some(&record.update.id.partition),
         Record::PartitionDelete(record) => Some(&record.delete.partition),
-        Record::Snapshot => None,
+        Record::Snapshot | Record::Level(_) => None,
     }
 }

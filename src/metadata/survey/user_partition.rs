@@ -92,7 +92,7 @@ impl UserPartition {
                 self.deletion = Some((place, record.delete.clone()));
                 self.state.apply_partition_delete(&record.delete)
             }
-            Record::Snapshot => Outcome::Applied,
+            Record::Snapshot | Record::Level(_) => Outcome::Applied,
         }
     }
 

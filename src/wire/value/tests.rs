@@ -78,7 +78,7 @@ fn encode(record: &Record, version: Version) -> Option<Bytes> {
         Record::Segment(r) => Some(encode_segment(&r.metadata, r.leader_epoch, version)),
         Record::Update(r) => Some(encode_update(&r.update, r.leader_epoch, r.end_offset, version)),
         Record::PartitionDelete(r) => Some(encode_partition_delete(&r.delete, r.leader_epoch, r.end_offset, version)),
-        Record::Snapshot => None,
+        Record::Snapshot | Record::Level(_) => None,
     }
 }
 
@@ -149,7 +149,7 @@ fn version_0_says_neither_epoch_nor_end_offset() {
                 Record::PartitionDelete(r) => {
                     Record::PartitionDelete(PartitionDeleteRecord { leader_epoch: NO_EPOCH, end_offset: None, ..r })
                 }
-                Record::Snapshot => Record::Snapshot,
+                record @ (Record::Snapshot | Record::Level(_)) => record,
             };
             assert_eq!(again, Some(Ok(expected)), "{name}");
         }

@@ -24,6 +24,8 @@ pub(super) struct ScriptedLog {
     /// Answers of `ensure` before it succeeds.
     pub(super) ensure_failures: Mutex<VecDeque<LogError>>,
     pub(super) ensures: AtomicUsize,
+    /// Whether the next `ensure` panics.
+    pub(super) is_ensure_panic_due: AtomicBool,
     /// Answers of `append` before it succeeds; nothing is stored for them.
     pub(super) append_failures: Mutex<VecDeque<LogError>>,
     /// While true, appends are stored and readable but do not resolve.
@@ -69,6 +71,7 @@ impl ScriptedLog {
             is_closed: AtomicBool::new(false),
             ensure_failures: Mutex::default(),
             ensures: AtomicUsize::new(0),
+            is_ensure_panic_due: AtomicBool::new(false),
             append_failures: Mutex::default(),
             are_appends_held: watch::Sender::new(false),
             is_reading_held: AtomicBool::new(false),
@@ -96,6 +99,11 @@ impl ScriptedLog {
         records.push((offset, key, value));
         self.changed.notify_all();
         offset
+    }
+
+    /// A log cleaner drops records; the last one stays, as it is in the segment that is written to.
+    pub(super) fn clean(&self, partition: usize, offsets: &[i64]) {
+        self.records.lock()[partition].retain(|(offset, ..)| !offsets.contains(offset));
     }
 
     /// Somebody deletes the topic and makes it anew.
@@ -140,6 +148,7 @@ pub(super) fn handle(log: &Arc<ScriptedLog>) -> Arc<dyn MetadataLog> {
 impl MetadataLog for Handle {
     async fn ensure(&self) -> Result<LogShape, LogError> {
         self.0.ensures.fetch_add(1, Ordering::SeqCst);
+        assert!(!self.0.is_ensure_panic_due.swap(false, Ordering::SeqCst), "told to panic");
         match self.0.ensure_failures.lock().pop_front() {
             Some(error) => Err(error),
             None => Ok(*self.0.shape.lock()),
