@@ -64,15 +64,16 @@ pub static DECIDE_MS: Key = Key {
            written.",
 };
 
-/// How long keys are left alone.
-pub static SETTLE_MS: Key = Key {
-    name: "undercroft.metadata.settle.ms",
+/// Z.
+pub static TOMBSTONE_DELAY_MS: Key = Key {
+    name: "undercroft.metadata.tombstone.delay.ms",
     side: Side::Metadata,
-    kind: Kind::Integer { min: 1000, max: i32::MAX as i64 },
+    kind: MILLIS,
     default: Some("600000"),
-    text: "How long the keys of a deleted segment are left alone before tombstones are written for them, in milliseconds. \
-           Nothing may be on its way to the log for longer than this less `undercroft.metadata.decide.ms`: a longer \
-           `delivery.timeout.ms` of the metadata producer is cut.",
+    text: "How long the records of a deleted segment stay before they are removed from the log, in milliseconds, at level \
+           1 and 2. Nothing may be on its way to the log for longer than this less `undercroft.metadata.decide.ms`: a \
+           longer `delivery.timeout.ms` of the metadata producer is cut. Less than four minutes is for tests: a broker \
+           that was cut off may still write of the segment then.",
 };
 
 /// Folder of the embedded log.
@@ -186,7 +187,7 @@ pub static ALL: &[&Key] = &[
     &INITIALIZATION_RETRY_MAX_TIMEOUT_MS,
     &IGNORE_NEWER_RECORDS,
     &DECIDE_MS,
-    &SETTLE_MS,
+    &TOMBSTONE_DELAY_MS,
     &EMBEDDED_PATH,
     &EMBEDDED_PARTITIONS,
     &EMBEDDED_COMPACT_BYTES_MIN,

@@ -41,9 +41,6 @@ impl MetadataEnv {
 /// No pause between two tries is longer.
 pub(super) const RETRY_PAUSE_MAX: Duration = Duration::from_secs(5);
 
-/// The least time for a record to be on its way: the log's clients must be able to keep within settle - decide.
-const PRODUCE_MIN: Duration = Duration::from_secs(30);
-
 /// Checked settings of the manager itself.
 #[derive(Debug)]
 pub(super) struct Options {
@@ -53,27 +50,15 @@ pub(super) struct Options {
     pub(super) are_newer_records_ignored: bool,
     /// A leader decides by what it knows only if that is younger (T of the rules).
     pub(super) decide: Duration,
-    /// Pause before keys are emptied (Z).
-    pub(super) settle: Duration,
 }
 
 impl Options {
     pub(super) fn read(config: &Config) -> Result<Self, ConfigError> {
-        let (decide, settle) = (config.millis(&keys::DECIDE_MS)?, config.millis(&keys::SETTLE_MS)?);
-        if settle < decide + PRODUCE_MIN {
-            let why = format!(
-                "it has to be at least {} s more than undercroft.metadata.decide.ms, so that no record of somebody who \
-                 decided before is still on its way",
-                PRODUCE_MIN.as_secs()
-            );
-            return Err(ConfigError::bad_value(&keys::SETTLE_MS, &settle.as_millis().to_string(), &why));
-        }
         Ok(Self {
             consume_wait: config.millis(&keys::CONSUME_WAIT_MS)?,
             retry_pause: config.millis(&keys::INITIALIZATION_RETRY_INTERVAL_MS)?.min(RETRY_PAUSE_MAX),
             are_newer_records_ignored: config.boolean(&keys::IGNORE_NEWER_RECORDS)?,
-            decide,
-            settle,
+            decide: config.millis(&keys::DECIDE_MS)?,
         })
     }
 }

@@ -4,13 +4,14 @@
 //! before anything else. Everybody who meets it so writes one, as nobody knows of the others, and two say the same.
 
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use crate::metadata::log::{LogError, LogShape};
 use crate::metadata::plan::Level;
 use crate::wire::{LevelRecord, RecordKey, encode_level};
 
 use super::core::Core;
+use super::delay::now_ms;
 use super::directory::MetaPartition;
 use super::env::RETRY_PAUSE_MAX;
 use super::quiet::Quiet;
@@ -62,17 +63,6 @@ pub(super) fn end_is_met(core: &Arc<Core>, meta: &Arc<MetaPartition>, end: i64, 
 }
 
 async fn append(core: &Core, index: i32) -> Result<(), LogError> {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let record = LevelRecord { level: 2, timestamp_ms: i64::try_from(since.as_millis()).unwrap_or(i64::MAX) };
+    let record = LevelRecord { level: Level::Two.number(), timestamp_ms: now_ms() };
     core.log.append(index, Some(RecordKey::Level.to_bytes()), Some(encode_level(record))).await.map(|_| ())
-}
-
-/// What a level record says; nothing if no release has that level yet.
-pub(super) fn said(record: LevelRecord) -> Option<Level> {
-    match record.level {
-        0 => Some(Level::Zero),
-        1 => Some(Level::One),
-        2 => Some(Level::Two),
-        _ => None,
-    }
 }

@@ -155,8 +155,9 @@ impl MetaPartition {
         *self.again.lock() = Some(why);
         // Before the states are emptied: whoever holds one looks here once more.
         self.is_read_again.store(true, Ordering::Release);
-        for (partition, state) in &*self.states.lock() {
-            *state.write() = PartitionState::new(partition.clone());
+        for state in self.states.lock().values() {
+            let mut state = state.write();
+            *state = state.restarted();
         }
     }
 

@@ -8,8 +8,9 @@ use crate::metadata::log::{LogError, LogEvent, LogReader};
 use crate::metadata::partition::Outcome;
 
 use super::core::Core;
+use super::delay::now_ms;
 use super::env::RETRY_PAUSE_MAX;
-use super::intake::Intake;
+use super::intake::{Intake, Raw};
 use super::quiet::Quiet;
 use super::reading::{Forgetting, Reading, fingerprint};
 use super::{levels, startup};
@@ -150,7 +151,7 @@ impl Thread<'_> {
         let shape = self.core.shape();
         let forgetting = Forgetting::of(shape.as_ref());
         // One look at the clock for all that a poll brings: a poll is short.
-        let now = Instant::now();
+        let (now, seen_ms) = (Instant::now(), now_ms());
         let Self { core, intake, readings, quiet, pause, .. } = self;
         let polled = reader.poll(POLL_MAX, &mut |event| match event {
             LogEvent::Record { partition, offset, timestamp_ms, key, value } => {
@@ -168,7 +169,8 @@ impl Thread<'_> {
                 }
                 reading.last = Some((offset, fingerprint(timestamp_ms, key, value)));
                 reading.unkeyed += u64::from(key.is_none());
-                let outcome = intake.record(&reading.meta, offset, key, value);
+                let raw = Raw { offset, timestamp_ms, key, value };
+                let outcome = intake.record(&reading.meta, raw, seen_ms);
                 reading.position = offset.saturating_add(1);
                 progress.marks.insert(partition, reading.position);
                 if outcome != Outcome::Applied && reading.meta.has_writes() {

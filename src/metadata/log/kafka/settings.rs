@@ -25,7 +25,7 @@ pub(super) struct Settings {
     pub producer: Vec<Property>,
     pub consumer: Vec<Property>,
     /// How long a record may wait for a place in the producer's queue. Together with the time that it may spend there and
-    /// on its way, it is less than [`keys::SETTLE_MS`] less [`keys::DECIDE_MS`].
+    /// on its way, it is less than [`keys::TOMBSTONE_DELAY_MS`] less [`keys::DECIDE_MS`].
     pub line_timeout: Duration,
     /// Addresses, for messages.
     pub servers: String,
@@ -49,7 +49,8 @@ impl Settings {
         let mut warnings = Vec::new();
         let mut client = |role| properties(config, role, broker_id, &mut warnings);
         let (admin, mut producer, consumer) = (client(Role::Admin)?, client(Role::Producer)?, client(Role::Consumer)?);
-        let budget = config.millis(&keys::SETTLE_MS)?.saturating_sub(config.millis(&keys::DECIDE_MS)?);
+        let budget = config.millis(&keys::TOMBSTONE_DELAY_MS)?.saturating_sub(config.millis(&keys::DECIDE_MS)?);
+        let budget = budget.max(BUDGET_MIN);
         let line_timeout = bound(&mut producer, budget, &mut warnings);
         warnings.sort_unstable();
         warnings.dedup();
@@ -107,7 +108,7 @@ fn bound(producer: &mut Vec<Property>, budget: Duration, warnings: &mut Vec<Stri
     let is_fine = |wanted: &Property| wanted.value.parse().is_ok_and(|ms| (1..=most).contains(&ms));
     let Some(wanted) = wanted.filter(|wanted| !is_fine(wanted)) else { return line };
     warnings.push(format!(
-        "{} = {} is cut to {most}: nothing may be on its way to the log for as long as undercroft.metadata.settle.ms less \
+        "{} = {} is cut to {most}: nothing may be on its way to the log for as long as undercroft.metadata.tombstone.delay.ms less \
          undercroft.metadata.decide.ms",
         wanted.from, wanted.value
     ));
@@ -115,6 +116,8 @@ fn bound(producer: &mut Vec<Property>, budget: Duration, warnings: &mut Vec<Stri
     line
 }
 
+/// With less nothing could be written at all.
+const BUDGET_MIN: Duration = Duration::from_secs(30);
 const LINE_MAX: Duration = Duration::from_secs(30);
 
 /// Defaults of ours, then what the user set, then what must not be otherwise.
@@ -214,7 +217,7 @@ mod tests {
             let mut config = Config::new();
             config.set("remote.log.metadata.common.client.bootstrap.servers", "a:1");
             config.set("remote.log.metadata.producer.delivery.timeout.ms", delivery);
-            config.set("undercroft.metadata.settle.ms", settle);
+            config.set("undercroft.metadata.tombstone.delay.ms", settle);
             let settings = Settings::read(&config, BrokerId(1)).unwrap();
             let ms: u64 = value(&settings.producer, "message.timeout.ms").unwrap().parse().unwrap();
             (ms, settings.line_timeout.as_secs(), settings.warnings.len())
@@ -223,5 +226,6 @@ mod tests {
         assert_eq!(read("600000", "600000"), (449_000, 30, 1));
         assert_eq!(read("0", "600000"), (449_000, 30, 1), "that is for ever");
         assert_eq!(read("120000", "160000"), (29_000, 10, 1));
+        assert_eq!(read("120000", "0"), (21_500, 7, 1), "for tests");
     }
 }

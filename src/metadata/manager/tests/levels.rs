@@ -159,14 +159,3 @@ async fn a_panic_while_the_log_is_opened_or_looked_at_again_costs_time_only() {
     add(&manager, 1, 0).await.expect("works");
     manager.close();
 }
-
-#[test]
-fn keys_are_left_alone_for_longer_than_a_decision_and_a_record_on_its_way_take() {
-    let read = |settle: &str| {
-        let config = config(&[("undercroft.metadata.settle.ms", settle)]);
-        crate::metadata::manager::env::Options::read(&config).map(|_| ()).map_err(|error| error.to_string())
-    };
-    assert!(read("150000").is_ok());
-    let error = read("149999").expect_err("too short");
-    assert!(error.contains("undercroft.metadata.decide.ms"), "{error}");
-}
