@@ -85,6 +85,19 @@ impl Settings {
             warnings,
         })
     }
+
+    /// As [`Settings::read_only`], of somebody who may write too; a record has `timeout` to arrive.
+    pub fn of_operator(java: &JavaSettings, timeout: Duration) -> Result<Self, ConfigError> {
+        let mut settings = Self::read_only(java)?;
+        // Whatever the file says: a command that gives up later than it was told to is no help.
+        let mut java = java.clone();
+        java.set("--", "delivery.timeout.ms", &timeout.as_millis().to_string());
+        settings.producer = complete(Role::Producer, &java, "undercroft-metadata".to_owned(), &mut settings.warnings)?;
+        settings.warnings.sort_unstable();
+        settings.warnings.dedup();
+        settings.delivery_timeout = timeout;
+        Ok(settings)
+    }
 }
 
 fn value<'a>(properties: &'a [Property], name: &str) -> Option<&'a str> {
