@@ -22,7 +22,7 @@ use crate::model::BrokerId;
 /// Clients are made from the settings that Kafka's own tools take. Nothing is written and no producer is made before
 /// [`TopicOperator::append`] or [`TopicOperator::alter`] is called.
 pub struct TopicOperator {
-    settings: Arc<Settings>,
+    settings: Settings,
     admin: Admin,
     writer: Mutex<Option<Writer>>,
     timeout: Duration,
@@ -44,7 +44,7 @@ impl TopicOperator {
     pub fn open(client: &JavaSettings, timeout: Duration) -> Result<Self, LogError> {
         let settings = Settings::of_operator(client, timeout)?;
         let admin = Admin::new(&settings.admin)?;
-        Ok(Self { settings: Arc::new(settings), admin, writer: Mutex::default(), timeout })
+        Ok(Self { settings, admin, writer: Mutex::default(), timeout })
     }
 
     /// What and where, for messages.
@@ -84,7 +84,8 @@ impl TopicOperator {
     /// # Errors
     /// [`LogError`] if no client can be made.
     pub fn read(&self, shape: LogShape) -> Result<ReadOnlyLog, LogError> {
-        let reader = KafkaReader::new(Arc::clone(&self.settings), Arc::new(AtomicBool::new(false)))?;
+        let settings = Settings { partitions: shape.partitions, ..self.settings.clone() };
+        let reader = KafkaReader::new(Arc::new(settings), Arc::new(AtomicBool::new(false)))?;
         Ok(ReadOnlyLog { name: self.name(), shape, reader: Box::new(reader), warnings: Vec::new() })
     }
 

@@ -13,7 +13,7 @@ pub(super) const PRODUCER_PREFIX: &str = "remote.log.metadata.producer.";
 pub(super) const CONSUMER_PREFIX: &str = "remote.log.metadata.consumer.";
 
 /// Checked settings, in librdkafka's words.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Settings {
     pub partitions: i32,
     pub replication_factor: i32,

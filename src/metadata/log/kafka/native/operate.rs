@@ -29,10 +29,7 @@ impl Admin {
         });
         if code.is(RespErr::RD_KAFKA_RESP_ERR__TRANSPORT) {
             // Said when no broker came up in time.
-            return Err(AdminError {
-                code: Code::of(RespErr::RD_KAFKA_RESP_ERR__TIMED_OUT),
-                reason: code.to_string(),
-            });
+            return Err(AdminError { code: Code::of(RespErr::RD_KAFKA_RESP_ERR__TIMED_OUT), reason: code.to_string() });
         }
         if !code.is_ok() {
             return Err(AdminError { code, reason: code.to_string() });
