@@ -47,13 +47,14 @@ pub struct Plan {
 #[must_use]
 pub fn to_1(found: &Found, wish: &Wish) -> Decision {
     let (lowest, highest) = found.levels();
-    if lowest >= 2 {
+    if lowest == HIGHEST {
         return Decision::Refused(vec![Obstacle::Downgrade { from: lowest, to: 1 }]);
     }
     let mut obstacles = common(found);
-    // Kept for ever with both policies, nothing is lost that has a key; the others are.
-    if found.is_compacted() && lowest < 1 && found.evidence.survey().tally().records > 0 {
-        obstacles.push(Obstacle::CompactedTooEarly { unkeyed: found.evidence.unkeyed_count() });
+    // What has a key may be compacted at any level.
+    let unkeyed = found.unkeyed_below(1);
+    if found.is_compacted() && unkeyed > 0 {
+        obstacles.push(Obstacle::CompactedTooEarly { unkeyed });
     }
     let mut plan = Plan::default();
     let changes = match wish.retention_ms {
@@ -79,10 +80,10 @@ pub fn to_1(found: &Found, wish: &Wish) -> Decision {
 #[must_use]
 pub fn to_2(found: &Found, wish: &Wish) -> Decision {
     let (lowest, _) = found.levels();
-    if lowest < 1 {
-        return Decision::Refused(vec![Obstacle::SkipsALevel { lowest }]);
-    }
     let mut obstacles = common(found);
+    if lowest < 1 {
+        obstacles.insert(0, Obstacle::SkipsALevel { lowest });
+    }
     obstacles.extend(of_keys(found));
     let mut plan = Plan::default();
     let changes = changes(found, &compacted(wish.segment_ms.unwrap_or(3_600_000)));
@@ -136,6 +137,9 @@ fn common(found: &Found) -> Vec<Obstacle> {
         && age_ms < UNDER_WAY_MS
     {
         obstacles.push(Obstacle::UnderWay { lowest, highest, age_ms });
+    }
+    if let Some((first, last)) = found.added_partitions() {
+        obstacles.push(Obstacle::Added { first, last });
     }
     if tally.misplaced.count > 0 {
         obstacles.push(Obstacle::Misplaced { records: tally.misplaced.count, partitions: found.partitions });

@@ -24,6 +24,7 @@ pub struct Evidence {
 /// What one metadata partition has.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct MetaEvidence {
+    pub records: u64,
     pub unkeyed: Unkeyed,
     /// The last level record; `None` is level 0.
     pub level: Option<LevelSeen>,
@@ -94,6 +95,7 @@ impl Evidence {
     pub fn take(&mut self, place: Place, key: Option<&[u8]>, value: Option<&[u8]>) {
         let reading = self.survey.take(place, key, value);
         let Some(meta) = usize::try_from(place.partition).ok().and_then(|at| self.metas.get_mut(at)) else { return };
+        meta.records += 1;
         let is_keyed = !matches!(reading.key, ReadKey::None);
         if !is_keyed {
             meta.note_unkeyed(place);

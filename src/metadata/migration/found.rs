@@ -124,6 +124,23 @@ impl Found {
         metas.filter(|(meta, _)| meta.level_number() < level).map(|(_, number)| number).collect()
     }
 
+    /// Records without a key in metadata partitions below `level`.
+    #[must_use]
+    pub fn unkeyed_below(&self, level: i8) -> u64 {
+        let below = self.evidence.metas().iter().filter(|meta| meta.level_number() < level);
+        below.map(|meta| meta.unkeyed.count).sum()
+    }
+
+    /// First and last of the metadata partitions at the end that were never written to while all before them have a
+    /// level: somebody may have added them.
+    #[must_use]
+    pub fn added_partitions(&self) -> Option<(i32, i32)> {
+        let metas = self.evidence.metas();
+        let leveled = metas.iter().take_while(|meta| meta.level.is_some()).count();
+        let is_cut = leveled > 0 && leveled < metas.len() && metas[leveled..].iter().all(|meta| meta.records == 0);
+        is_cut.then(|| (i32::try_from(leveled).unwrap_or(i32::MAX), self.partitions - 1))
+    }
+
     /// Facts that rest on records without a key and that a leader can write again, and those that nobody can.
     pub fn resting_by_leader(&self) -> (Vec<&Resting>, Vec<&Resting>) {
         let has_leader = |resting: &&Resting| !self.lost_topics.contains(&*resting.segment.partition.topic);

@@ -43,7 +43,8 @@ impl KafkaCluster {
 
     fn check_shape(&self, what: &str) -> Result<(), LogError> {
         let now = self.operator.shape()?;
-        if now.as_ref() == Some(&self.shape) {
+        // Settings may change, and do; this decides where records are looked for.
+        if now.is_some_and(|now| now.partitions == self.shape.partitions) {
             return Ok(());
         }
         let why = match now {
@@ -64,7 +65,7 @@ impl KafkaCluster {
             true => match self.operator.broker_settings(id) {
                 Ok(settings) => Runs::of_settings(&settings),
                 // Without the right to ask nothing can be said of any broker: that is told at once.
-                Err(error @ LogError::Refused { .. }) => return Err(error),
+                Err(error @ LogError::Refused { .. }) => return Err(needs(error, "DescribeConfigs on the cluster")),
                 Err(error) => Runs::Unknown(error.to_string()),
             },
         };
@@ -89,8 +90,8 @@ impl Cluster for KafkaCluster {
         let brokers: Result<Vec<_>, _> =
             known.into_iter().map(|broker| self.broker(broker.id, broker.address.is_some())).collect();
         let brokers = brokers?;
-        let settings = self.operator.settings()?;
-        let mut log = self.operator.read(self.shape.clone())?;
+        let settings = self.operator.settings().map_err(|error| needs(error, "DescribeConfigs on the topic"))?;
+        let mut log = self.operator.read(self.shape)?;
         let mut evidence = Evidence::new(self.shape.partitions);
         walk_to_end(&mut log, self.patience, &|| false, &mut |place, key, value| evidence.take(place, key, value))?;
         let resting = evidence.resting();
@@ -103,19 +104,30 @@ impl Cluster for KafkaCluster {
     fn set(&self, changes: &[Change]) -> Result<(), LogError> {
         self.check_shape("set the topic's settings")?;
         let settings: Vec<_> = changes.iter().map(|change| (change.name, change.to.clone())).collect();
-        self.operator.alter(&settings)
+        self.operator.alter(&settings).map_err(|error| needs(error, "AlterConfigs on the topic"))
     }
 
     fn write_level(&self, level: i8, partitions: &[i32]) -> Result<(), LogError> {
         self.check_shape(&format!("write level {level}"))?;
         let value = level_value::encode(level, now_ms());
         let key = Bytes::from_static(LEVEL_KEY.as_bytes());
-        let record = |&partition: &i32| (partition, key.clone(), Some(value.clone()));
-        self.operator.append(partitions.iter().map(record).collect()).map(drop)
+        let record = |&partition: &i32| (partition, Some(key.clone()), Some(value.clone()));
+        let written = self.operator.append(partitions.iter().map(record).collect());
+        written.map(drop).map_err(|error| needs(error, "Write on the topic"))
     }
 
     fn pause(&self, ms: u64) {
         std::thread::sleep(Duration::from_millis(ms));
+    }
+}
+
+/// The error with the right that would have helped, if one is missing.
+fn needs(error: LogError, right: &str) -> LogError {
+    match error {
+        LogError::Refused { what, log, why } => {
+            LogError::Refused { what, log, why: format!("{why}: it takes the right {right}") }
+        }
+        other => other,
     }
 }
 

@@ -24,6 +24,8 @@ pub enum Obstacle {
     CompactedTooEarly { unkeyed: u64 },
     /// Written by a later release.
     Newer { records: u64, level: Option<i8> },
+    /// Partitions at the end without a level, while all before them have one.
+    Added { first: i32, last: i32 },
     /// Records where no manager looks for them.
     Misplaced { records: u64, partitions: i32 },
     /// Facts that compaction would lose, and whose partitions are led by somebody.
@@ -45,9 +47,11 @@ impl Obstacle {
     #[must_use]
     pub fn can_be_overruled(&self) -> bool {
         match self {
-            Self::Brokers(_) | Self::UnderWay { .. } | Self::Misplaced { .. } | Self::RestingOfLostTopics { .. } => {
-                true
-            }
+            Self::Brokers(_)
+            | Self::UnderWay { .. }
+            | Self::Added { .. }
+            | Self::Misplaced { .. }
+            | Self::RestingOfLostTopics { .. } => true,
             Self::SkipsALevel { .. }
             | Self::Downgrade { .. }
             | Self::NoBrokers
@@ -69,6 +73,7 @@ impl Obstacle {
             Self::UnderWay { .. } => "under-way",
             Self::CompactedTooEarly { .. } => "compacted-too-early",
             Self::Newer { .. } => "newer",
+            Self::Added { .. } => "added-partitions",
             Self::Misplaced { .. } => "misplaced",
             Self::Resting { .. } => "resting-facts",
             Self::RestingOfLostTopics { .. } => "resting-facts-of-lost-topics",
@@ -128,6 +133,13 @@ impl fmt::Display for Obstacle {
                 }
                 f.write_str(": use the command of that release")
             }
+            Self::Added { first, last } => write!(
+                f,
+                "partitions {first} to {last} have no level record, all before them have: somebody has added partitions, or a \
+                 migration was cut off. If partitions were added, records of most topics are looked for where they are not; \
+                 brokers refuse to work with such a topic, and it has to be made anew with {first} partitions \
+                 (`undercroft metadata export`, then `import`). If none were, --force goes on"
+            ),
             Self::Misplaced { records, partitions } => write!(
                 f,
                 "{} in metadata partitions where nobody looks for them: the topic has {partitions} partitions and had \

@@ -67,7 +67,7 @@ impl TopicOperator {
         topic::look(&self.admin, &self.settings, self.timeout, &|| false)
     }
 
-    /// Whether the cluster has a topic of this name that the login may see.
+    /// Whether the cluster has a topic of this name. What the login may not know is taken to be there.
     ///
     /// # Errors
     /// [`LogError`] if no broker answers.
@@ -75,7 +75,10 @@ impl TopicOperator {
         match self.admin.describe(name, self.timeout, &|| false) {
             Ok(found) => Ok(!found.leaders.is_empty()),
             Err(failed) if failed.code.is(super::native::RespErr::RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART) => Ok(false),
-            Err(failed) => Err(self.fault(&format!("look for topic {name}"), &failed)),
+            Err(failed) => match self.fault(&format!("look for topic {name}"), &failed) {
+                LogError::Refused { .. } => Ok(true),
+                error => Err(error),
+            },
         }
     }
 
@@ -136,7 +139,7 @@ impl TopicOperator {
     ///
     /// # Errors
     /// The first record's error; those behind it may have been written all the same.
-    pub fn append(&self, records: Vec<(i32, Bytes, Option<Bytes>)>) -> Result<Vec<i64>, LogError> {
+    pub fn append(&self, records: Vec<(i32, Option<Bytes>, Option<Bytes>)>) -> Result<Vec<i64>, LogError> {
         let mut writer = self.writer.lock();
         let writer = match &mut *writer {
             Some(writer) => writer,
@@ -145,7 +148,7 @@ impl TopicOperator {
         let start = Instant::now();
         let under_way: Vec<_> = records
             .into_iter()
-            .map(|(partition, key, value)| (partition, writer.send(partition, Some(key), value)))
+            .map(|(partition, key, value)| (partition, writer.send(partition, key, value)))
             .collect();
         let mut offsets = Vec::with_capacity(under_way.len());
         for (partition, report) in under_way {

@@ -49,8 +49,8 @@ fn level_1_is_refused_for_what_would_break_somebody() {
     misplaced.raw((home() + 1) % PARTITIONS, 1, key.as_deref(), value.as_deref());
     let mut newer = stock.clone();
     newer.raw(0, 1, Some(b"k"), Some(&[1, 0, 9]));
-    let young = Topic::default().level(1, &[0], NOW_MS - 1_000);
-    let old = Topic::default().level(1, &[0], NOW_MS - 200_000);
+    let young = Topic::default().level(1, &[1], NOW_MS - 1_000);
+    let old = Topic::default().level(1, &[1], NOW_MS - 200_000);
     for (why, found, unforced, forced) in [
         ("a stock topic", found(&stock), ("go", vec![]), "go"),
         ("an empty topic", found(&empty), ("go", vec![]), "go"),
@@ -83,9 +83,21 @@ fn level_1_is_refused_for_what_would_break_somebody() {
         ("records of a later release", found(&newer), ("refused", vec!["newer"]), "refused"),
         ("somebody at it", found(&young), ("refused", vec!["under-way"]), "go"),
         ("one that was cut off", found(&old), ("go", vec![]), "go"),
+        (
+            "partitions that were added",
+            found(&Topic::default().level(1, &[0, 1], 0)),
+            ("refused", vec!["added-partitions"]),
+            "go",
+        ),
+        (
+            "a cleaner where all have keys",
+            with(&Topic::default().copied(1, true, 0), |found| set(found, "cleanup.policy", "compact")),
+            ("go", vec![]),
+            "go",
+        ),
         ("level 1", found(&Topic::default().level(1, ALL, 0)), ("already", vec![]), "already"),
         ("level 2", found(&Topic::default().level(2, ALL, 0)), ("refused", vec!["downgrade"]), "refused"),
-        ("level 3", found(&Topic::default().level(3, ALL, 0)), ("refused", vec!["downgrade"]), "refused"),
+        ("level 3", found(&Topic::default().level(3, ALL, 0)), ("refused", vec!["newer"]), "refused"),
     ] {
         assert_eq!(verdict(&to_1(&found, &Wish::default())), unforced, "{why}");
         assert_eq!(verdict(&to_1(&found, &FORCED)).0, forced, "{why}, forced");
@@ -101,7 +113,7 @@ fn level_2_is_had_only_when_nothing_rests_on_records_without_a_key() {
         ("level 0", found(&Topic::default().copied(1, true, 0)), ("refused", vec!["skips-a-level"]), "refused"),
         (
             "level 1 in part",
-            found(&Topic::default().level(1, &[0, 1], 0)),
+            found(&Topic::default().level(1, &[1, 2], 0)),
             ("refused", vec!["skips-a-level"]),
             "refused",
         ),

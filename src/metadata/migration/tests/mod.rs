@@ -26,10 +26,13 @@ const NAMING: Naming = Naming { epoch: LeaderEpoch(3), has_segment_id: false };
 const STOCK: &str = "org.apache.kafka.server.log.remote.metadata.storage.TopicBasedRemoteLogMetadataManager";
 const OURS: &str = "io.undercroft.kafka.UndercroftRemoteLogMetadataManager";
 
+/// Place, key, value.
+pub(super) type Written = (Place, Option<Vec<u8>>, Option<Vec<u8>>);
+
 /// A topic, as a list of records.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Topic {
-    pub(super) records: Vec<(Place, Option<Vec<u8>>, Option<Vec<u8>>)>,
+    pub(super) records: Vec<Written>,
 }
 
 pub(super) fn partition() -> TopicIdPartition {
