@@ -2,13 +2,10 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use crate::metadata::partition::PartitionState;
-use crate::metadata::plan::key_facts;
+use crate::metadata::partition::{Entry, PartitionState};
 use crate::metadata::survey::{Meaning, Place, ReadKey, Reading, Survey, Verdict};
-use crate::model::{KafkaUuid, SegmentId, SegmentMetadata, TopicIdPartition};
-use crate::wire::Record;
-
-use super::level_value;
+use crate::model::{KafkaUuid, SegmentId, SegmentMetadata, SegmentState, TopicIdPartition};
+use crate::wire::{PartitionKey, RecordKey};
 
 /// Everything that was read of the topic.
 ///
@@ -100,27 +97,33 @@ impl Evidence {
         if !is_keyed {
             meta.note_unkeyed(place);
         }
-        if let Meaning::Level(value) = &reading.meaning
-            && let Some(level) = level_value::decode(value)
-        {
-            meta.level = Some(LevelSeen { level, place });
+        if let Meaning::Level(record) = &reading.meaning {
+            meta.level = Some(LevelSeen { level: record.level, place });
         }
         self.apply(&reading, is_keyed);
     }
 
+    /// What becomes of the record is not asked here: the survey has judged it, and counted it.
     fn apply(&mut self, reading: &Reading, is_keyed: bool) {
-        let (Meaning::Record(record), Verdict::Judged(_)) = (&reading.meaning, reading.verdict) else { return };
-        let partition = match record {
-            Record::Segment(whole) => &whole.metadata.id.partition,
-            Record::Update(update) => &update.update.id.partition,
-            Record::PartitionDelete(_) | Record::Snapshot => return,
+        let body = match (&reading.meaning, reading.verdict) {
+            (Meaning::Record(record), Verdict::Judged(_)) => Some(record),
+            (Meaning::Tombstone, _) => None,
+            _ => return,
         };
+        let key = reading.key.known();
+        let partition = match body {
+            Some(record) => record.partition().cloned(),
+            None => key.and_then(RecordKey::partition).map(PartitionKey::to_partition),
+        };
+        let Some(partition) = partition else { return };
         let new =
             || Pair { whole: PartitionState::new(partition.clone()), keyed: PartitionState::new(partition.clone()) };
         let pair = self.pairs.entry(partition.clone()).or_insert_with(new);
-        apply(&mut pair.whole, &reading.key, record);
+        let Place { offset, timestamp_ms, .. } = reading.place;
+        let entry = Entry { offset, timestamp_ms, seen_ms: timestamp_ms, key, body };
+        let _ = pair.whole.take(entry);
         if is_keyed {
-            apply(&mut pair.keyed, &reading.key, record);
+            let _ = pair.keyed.take(entry);
         }
     }
 
@@ -139,6 +142,13 @@ impl Evidence {
             (&a.segment.partition.topic, order(a)).cmp(&(&b.segment.partition.topic, order(b)))
         });
         found
+    }
+
+    /// Segments with such facts as each state itself keeps account of them, by which leaders write again.
+    #[cfg(test)]
+    pub(super) fn accounted(&self) -> std::collections::BTreeSet<KafkaUuid> {
+        let all = self.pairs.values().flat_map(|pair| pair.whole.rests_on_null_keys());
+        all.map(|(segment, _)| segment.uuid).collect()
     }
 
     /// Number of records without a key.
@@ -174,7 +184,7 @@ impl Evidence {
 
     /// Live segments in one number: equal for two readings that know the same ones, each in the same state.
     #[must_use]
-    pub fn live_fingerprint(&self) -> BTreeMap<KafkaUuid, (String, crate::model::SegmentState)> {
+    pub fn live_fingerprint(&self) -> BTreeMap<KafkaUuid, (String, SegmentState)> {
         let all = self.pairs.values().flat_map(|pair| pair.whole.list(None));
         all.map(|segment| (segment.id.uuid, (segment.id.partition.to_string(), segment.state))).collect()
     }
@@ -210,7 +220,7 @@ impl Pair {
             Some(Resting { segment: segment.id, fact })
         });
         let returned = keyed.values().filter(|segment| {
-            !self.whole.state_of(&segment.id).is_some_and(|state| state != crate::model::SegmentState::DeleteFinished)
+            !self.whole.state_of(&segment.id).is_some_and(|state| state != SegmentState::DeleteFinished)
         });
         let returned = returned.map(|segment| Resting { segment: segment.id.clone(), fact: RestingFact::Deletion });
         lost.chain(returned).collect()
@@ -223,19 +233,4 @@ fn is_same(a: &SegmentMetadata, b: &SegmentMetadata) -> bool {
         && a.custom_metadata == b.custom_metadata
         && a.epochs == b.epochs
         && (a.start_offset, a.end_offset, a.size_bytes) == (b.start_offset, b.end_offset, b.size_bytes)
-}
-
-/// What becomes of the record is not asked here: the survey has judged it, and counted it.
-fn apply(state: &mut PartitionState, key: &ReadKey, record: &Record) {
-    let _ = match record {
-        Record::Segment(whole) => {
-            let facts = key_facts(key.known(), &whole.metadata.id.partition);
-            state.apply_segment(&whole.metadata, facts)
-        }
-        Record::Update(record) => {
-            let facts = key_facts(key.known(), &record.update.id.partition);
-            state.apply_update(record.update.clone(), facts)
-        }
-        Record::PartitionDelete(_) | Record::Snapshot => return,
-    };
 }

@@ -9,12 +9,11 @@ use bytes::Bytes;
 use crate::metadata::log::kafka::TopicOperator;
 use crate::metadata::log::{LogError, LogShape};
 use crate::metadata::survey::walk_to_end;
-use crate::wire::LEVEL_KEY;
+use crate::wire::{LEVEL_KEY, LevelRecord, encode_level};
 
 use super::cluster::Cluster;
 use super::evidence::Evidence;
 use super::found::{Found, FoundBroker, Runs};
-use super::level_value;
 use super::step::Change;
 
 /// The cluster that an operator of the topic is connected to.
@@ -109,7 +108,7 @@ impl Cluster for KafkaCluster {
 
     fn write_level(&self, level: i8, partitions: &[i32]) -> Result<(), LogError> {
         self.check_shape(&format!("write level {level}"))?;
-        let value = level_value::encode(level, now_ms());
+        let value = encode_level(LevelRecord { level, timestamp_ms: now_ms() });
         let key = Bytes::from_static(LEVEL_KEY.as_bytes());
         let record = |&partition: &i32| (partition, Some(key.clone()), Some(value.clone()));
         let written = self.operator.append(partitions.iter().map(record).collect());

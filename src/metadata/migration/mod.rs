@@ -16,7 +16,6 @@ mod decide;
 mod evidence;
 mod found;
 mod kafka;
-mod level_value;
 mod obstacle;
 mod run;
 mod step;

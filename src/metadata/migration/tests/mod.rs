@@ -14,10 +14,10 @@ use crate::model::{
     BrokerId, KafkaUuid, LeaderEpoch, Offset, SegmentEpochs, SegmentId, SegmentMetadata, SegmentUpdate,
     TopicIdPartition,
 };
-use crate::wire::{LEVEL_KEY, Version, encode_segment, encode_update, metadata_partition};
+use crate::wire::{LEVEL_KEY, LevelRecord, Version, encode_level, encode_segment, encode_update, metadata_partition};
 
+use super::Evidence;
 use super::found::{Found, FoundBroker, Runs};
-use super::{Evidence, level_value};
 
 pub(super) const PARTITIONS: i32 = 3;
 /// A day after the first record of a log.
@@ -70,7 +70,7 @@ impl Topic {
 
     pub(super) fn level(mut self, level: i8, partitions: &[i32], at_ms: i64) -> Self {
         for &partition in partitions {
-            let value = level_value::encode(level, at_ms);
+            let value = encode_level(LevelRecord { level, timestamp_ms: at_ms });
             self.raw(partition, at_ms, Some(LEVEL_KEY.as_bytes()), Some(&value));
         }
         self

@@ -1,5 +1,9 @@
 //! Which facts a cleaner would lose with the records without a key.
 
+use std::collections::BTreeSet;
+
+use proptest::prelude::*;
+
 use super::*;
 use crate::metadata::migration::RestingFact::{self, Base, Deletion, State};
 use crate::model::SegmentState::{DeleteFinished, DeleteStarted};
@@ -73,4 +77,30 @@ fn the_last_level_record_counts_and_a_value_that_is_none_does_not() {
     topic.raw(1, 3, Some(LEVEL_KEY.as_bytes()), Some(b"rubbish"));
     assert_eq!(topic.evidence().levels(), (1, 2));
     assert_eq!(topic.evidence().newest_level_ms(), Some(2));
+}
+
+/// A record of one of three segments: which one, its state if it is an update, whether it has a key.
+fn record() -> impl Strategy<Value = (u8, Option<SegmentState>, bool)> {
+    let update = proptest::sample::select(vec![CopyFinished, DeleteStarted, DeleteFinished]);
+    (1..4u8, proptest::option::weighted(0.7, update), any::<bool>())
+}
+
+proptest! {
+    /// What is lost by trial is what leaders keep account of: else a check would wait for ever, or not at all.
+    #[test]
+    fn leaders_write_again_what_would_be_lost_and_nothing_else(
+        records in proptest::collection::vec(record(), 0..14),
+    ) {
+        let mut topic = Topic::default();
+        for (number, state, is_keyed) in records {
+            let segment = segment(number);
+            topic = match state {
+                None => topic.whole(&segment, is_keyed, 0),
+                Some(state) => topic.update(&segment, state, is_keyed, 0),
+            };
+        }
+        let evidence = topic.evidence();
+        let tried: BTreeSet<_> = evidence.resting().iter().map(|resting| resting.segment.uuid).collect();
+        prop_assert_eq!(tried, evidence.accounted());
+    }
 }
