@@ -1,0 +1,74 @@
+//! What the administrator does, and the cleaner: in this order, level record, keyed writers, backfill, check, `compact`.
+
+use undercroft::metadata::partition::PartitionState;
+use undercroft::wire::Record;
+
+use crate::broker::take;
+use crate::fault::Fault;
+use crate::world::{DELETE_RETENTION_MS, DELIVERY_MS, World, user_partition};
+
+impl World {
+    pub(crate) fn convert(&mut self) -> bool {
+        !std::mem::replace(&mut self.is_converted, true)
+    }
+
+    pub(crate) fn raise_level(&mut self, to: u8, is_told: bool) -> bool {
+        let has_stock = self.brokers.iter().any(|broker| broker.is_alive && broker.is_stock);
+        match (self.level, to) {
+            (0, 1) if self.is_converted && !has_stock => {
+                self.write_level(1);
+                true
+            }
+            (1, 2) if self.may_compact(is_told) => {
+                self.write_level(2);
+                self.is_compacted = true;
+                if is_told {
+                    for broker in self.brokers.iter_mut() {
+                        broker.reader.restart(self.now_ms);
+                    }
+                }
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// The check that comes before `compact`: by a reader of its own, of all that there is.
+    pub(crate) fn may_compact(&self, is_told: bool) -> bool {
+        if self.faults.has(Fault::CompactBeforeCheck) {
+            return true;
+        }
+        // Stock brokers' records must have come, or never will.
+        if self.last_stock_ms.is_some_and(|last_ms| self.now_ms - last_ms <= DELIVERY_MS) {
+            return false;
+        }
+        let mut state = PartitionState::with_laws(user_partition(), self.faults.laws);
+        let mut newest_unkeyed_ms = None;
+        for (offset, stored) in self.log.left_from(0) {
+            if matches!(stored.body, Some(Record::Level(_))) {
+                continue;
+            }
+            if stored.key.is_none() {
+                newest_unkeyed_ms = newest_unkeyed_ms.max(Some(stored.timestamp_ms));
+            }
+            take(&mut state, offset, stored, self.now_ms);
+        }
+        let is_old = newest_unkeyed_ms.is_none_or(|newest_ms| self.now_ms - newest_ms > DELETE_RETENTION_MS);
+        state.rests_on_null_keys().next().is_none() && (is_old || is_told)
+    }
+
+    pub(crate) fn compact(&mut self, dirty: u8, swapped: u8) -> bool {
+        if !self.is_compacted {
+            return false;
+        }
+        let share = |of: usize, per_cent: u8| of * usize::from(per_cent.min(100)) / 100;
+        let dirty_end = share(self.log.end(), dirty);
+        let swapped_end = share(dirty_end, swapped);
+        let has_changed = self.log.compact(dirty_end, swapped_end, self.now_ms, DELETE_RETENTION_MS);
+        if has_changed {
+            self.counts.cleaner_rounds += 1;
+            self.check_rebuild();
+        }
+        has_changed
+    }
+}
