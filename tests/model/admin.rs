@@ -12,17 +12,17 @@ impl World {
         !std::mem::replace(&mut self.is_converted, true)
     }
 
-    pub(crate) fn raise_level(&mut self, to: u8, is_told: bool) -> bool {
+    pub(crate) fn raise_level(&mut self, to: u8, restarts: bool) -> bool {
         let has_stock = self.brokers.iter().any(|broker| broker.is_alive && broker.is_stock);
         match (self.level, to) {
             (0, 1) if self.is_converted && !has_stock => {
                 self.write_level(1);
                 true
             }
-            (1, 2) if self.may_compact(is_told) => {
+            (1, 2) if self.may_compact() => {
                 self.write_level(2);
                 self.is_compacted = true;
-                if is_told {
+                if restarts {
                     for broker in self.brokers.iter_mut() {
                         broker.reader.restart(self.now_ms);
                     }
@@ -33,8 +33,9 @@ impl World {
         }
     }
 
-    /// The check that comes before `compact`: by a reader of its own, of all that there is.
-    pub(crate) fn may_compact(&self, is_told: bool) -> bool {
+    /// The check that comes before `compact`: by a reader of its own, of all that there is. (How old the newest record
+    /// without a key is does not matter: a reader that has met one starts again at the first gap.)
+    pub(crate) fn may_compact(&self) -> bool {
         if self.faults.has(Fault::CompactBeforeCheck) {
             return true;
         }
@@ -43,18 +44,13 @@ impl World {
             return false;
         }
         let mut state = PartitionState::with_laws(user_partition(), self.faults.laws);
-        let mut newest_unkeyed_ms = None;
         for (offset, stored) in self.log.left_from(0) {
             if matches!(stored.body, Some(Record::Level(_))) {
                 continue;
             }
-            if stored.key.is_none() {
-                newest_unkeyed_ms = newest_unkeyed_ms.max(Some(stored.timestamp_ms));
-            }
             take(&mut state, offset, stored, self.now_ms);
         }
-        let is_old = newest_unkeyed_ms.is_none_or(|newest_ms| self.now_ms - newest_ms > DELETE_RETENTION_MS);
-        state.rests_on_null_keys().next().is_none() && (is_old || is_told)
+        state.rests_on_null_keys().next().is_none()
     }
 
     pub(crate) fn compact(&mut self, dirty: u8, swapped: u8) -> bool {

@@ -25,6 +25,8 @@ pub struct Sent {
     /// `None` from a stock broker.
     pub key: Option<RecordKey>,
     pub value: Option<Bytes>,
+    /// Not on a broker's order.
+    pub is_upkeep: bool,
     pub sent_ms: i64,
     pub timestamp_ms: i64,
 }
@@ -58,7 +60,7 @@ pub enum Task {
 pub struct Cleaning {
     pub cleanup: Cleanup,
     /// A record of it that is under way, and what has been done when it has been read.
-    pub waits: Option<(Ticket, undercroft::metadata::plan::dangling::Step)>,
+    pub waits: Option<(Ticket, undercroft::metadata::plan::dangling::Stage)>,
 }
 
 #[derive(Debug)]
@@ -94,6 +96,8 @@ pub struct Broker {
     pub cleanings: BTreeMap<S, Cleaning>,
     pub rewrites: BTreeMap<S, Ticket>,
     pub knows_topic_gone: bool,
+    /// While what it does is on nobody's order.
+    pub is_in_upkeep: bool,
 }
 
 impl Reader {
@@ -137,6 +141,10 @@ impl Reader {
             read += 1;
         };
         if !is_at_end {
+            return true;
+        }
+        if self.has_unkeyed && self.position != log.end() && !faults.has(Fault::GapIgnored) {
+            self.restart(now_ms);
             return true;
         }
         let came_further = self.position != log.end() || self.reached_end_ms != Some(now_ms);
@@ -195,6 +203,7 @@ impl Broker {
             cleanings: BTreeMap::new(),
             rewrites: BTreeMap::new(),
             knows_topic_gone: false,
+            is_in_upkeep: false,
         }
     }
 
@@ -225,7 +234,8 @@ impl Broker {
         let key = (!self.is_stock).then(|| draft.key.clone());
         let timestamp_ms = self.wall_ms(now_ms);
         let value = draft.value(level);
-        self.queue.push_back(Sent { ticket, writer: self.id, key, value, sent_ms: now_ms, timestamp_ms });
+        let (writer, is_upkeep) = (self.id, self.is_in_upkeep);
+        self.queue.push_back(Sent { ticket, writer, key, value, is_upkeep, sent_ms: now_ms, timestamp_ms });
         ticket
     }
 

@@ -53,7 +53,7 @@ impl World {
         self.each(Self::settle);
         self.apply(crate::op::Op::Elect { b: setup.skew_s[0].unsigned_abs() as B % 3 });
         self.each(|world, b| world.apply(crate::op::Op::Learn { b, epoch: true }));
-        self.apply(crate::op::Op::Level { to: 1, told: false });
+        self.apply(crate::op::Op::Level { to: 1, restart: false });
         self.each(Self::settle);
     }
 
@@ -80,7 +80,7 @@ impl World {
                 break;
             }
         }
-        if self.level == 1 && !self.apply(crate::op::Op::Level { to: 2, told: true }) {
+        if self.level == 1 && !self.apply(crate::op::Op::Level { to: 2, restart: false }) {
             let rests: Vec<_> = self.full.rests_on_null_keys().map(|(id, fact)| format!("{id}: {fact:?}")).collect();
             self.fail("backfill ends", rests.join(", "));
         }

@@ -101,6 +101,7 @@ enum Kind {
     Reread,
     Add,
     Step,
+    Run,
     Expire,
     Upkeep,
     Backfill,
@@ -116,7 +117,7 @@ enum Kind {
 }
 
 /// How likely each kind is before a history's own taste.
-const WEIGHTS: [(Kind, u32); 27] = [
+const WEIGHTS: [(Kind, u32); 28] = [
     (Kind::Tick, 60),
     (Kind::Read, 60),
     (Kind::Deliver, 120),
@@ -132,6 +133,7 @@ const WEIGHTS: [(Kind, u32); 27] = [
     (Kind::Reread, 3),
     (Kind::Add, 70),
     (Kind::Step, 240),
+    (Kind::Run, 60),
     (Kind::Expire, 40),
     (Kind::Upkeep, 70),
     (Kind::Backfill, 20),
@@ -155,6 +157,8 @@ struct Generator {
     nonce: u16,
     /// Few ends make many attempts at the same one.
     ends: usize,
+    /// A broker that hears nothing for a while, but may act.
+    sleeper: Option<B>,
 }
 
 impl Generator {
@@ -169,7 +173,7 @@ impl Generator {
         }
         let total = kinds.iter().map(|&(_, weight)| weight).sum();
         let ends = 1 + random.below(5);
-        Self { random, kinds, total, next_seg: 0, nonce: 0, ends }
+        Self { random, kinds, total, next_seg: 0, nonce: 0, ends, sleeper: None }
     }
 
     fn kind(&mut self) -> Kind {
@@ -187,11 +191,18 @@ impl Generator {
     fn next(&mut self, world: &World) -> Option<Op> {
         let kind = self.kind();
         let random = &mut self.random;
+        if random.one_in(50) {
+            self.sleeper = random.one_in(2).then(|| random.below(BROKERS) as B);
+        }
         let b = random.below(BROKERS) as B;
+        let is_heard = matches!(kind, Kind::Read | Kind::Settle | Kind::Run | Kind::Learn | Kind::Reread | Kind::Start);
+        if self.sleeper == Some(b) && (is_heard || random.one_in(2)) {
+            return None;
+        }
         let broker = &world.brokers[usize::from(b)];
         Some(match kind {
             Kind::Tick => {
-                let seconds = [1, 1, 5, 20, 20, 61, 61, 130, 130, 310, 310, 610, 610, 800, 1900, 3700, 8000, 15_000];
+                let seconds = [1, 1, 5, 20, 20, 61, 61, 130, 130, 310, 310, 610, 610, 800, 1900, 1900, 3700, 8000];
                 Op::Tick { s: seconds[random.below(seconds.len())] }
             }
             Kind::Read => Op::Read { b, n: [1, 1, 2, 5, 255][random.below(5)] },
@@ -220,6 +231,10 @@ impl Generator {
                 let seg = *broker.tasks.keys().nth(at).filter(|_| count > 0)?;
                 Op::Step { b, seg, how }
             }
+            Kind::Run => {
+                let (at, count) = (random.below(broker.tasks.len()), broker.tasks.len());
+                Op::Run { b, seg: *broker.tasks.keys().nth(at).filter(|_| count > 0)? }
+            }
             Kind::Expire if broker.leadership.is_some() && self.next_seg > 0 => {
                 Op::Expire { b, seg: random.below(usize::from(self.next_seg)) as S }
             }
@@ -232,7 +247,7 @@ impl Generator {
                 Op::Tombstones { b, max: [1, 2, 100][random.below(3)] }
             }
             Kind::Convert if !world.is_converted => Op::Convert,
-            Kind::Level if world.level < 2 => Op::Level { to: world.level + 1, told: random.one_in(2) },
+            Kind::Level if world.level < 2 => Op::Level { to: world.level + 1, restart: random.one_in(2) },
             Kind::Compact => Op::Compact {
                 dirty: [100, 100, 90, 70, 50][random.below(5)],
                 swapped: [100, 100, 100, 60, 30][random.below(5)],

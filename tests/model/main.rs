@@ -22,6 +22,7 @@ mod reference;
 mod run;
 mod shrink;
 mod store;
+mod table;
 mod tasks;
 mod upkeep;
 mod world;

@@ -2,7 +2,7 @@
 //!
 //! A producer's records arrive in its order. When it breaks, its callers are told that what is under way failed, and each
 //! of these is lost or arrives at any time, in any order, until the delivery timeout has passed; so are those of a process
-//! that died. A record may arrive twice.
+//! that died. Only what a stock broker sent may arrive twice: our producers are idempotent.
 
 use undercroft::metadata::plan::Level;
 use undercroft::model::SegmentState;
@@ -51,7 +51,7 @@ impl World {
     pub(crate) fn repeat(&mut self, b: B) -> bool {
         let now_ms = self.now_ms;
         let Some(sent) = self.broker(b).arrived.take() else { return false };
-        if now_ms - sent.sent_ms > crate::world::DELIVERY_MS {
+        if sent.key.is_some() || now_ms - sent.sent_ms > crate::world::DELIVERY_MS {
             return false;
         }
         self.stragglers.push(sent);
@@ -59,6 +59,7 @@ impl World {
     }
 
     fn append_sent(&mut self, sent: &Sent) -> usize {
+        self.is_upkeep = sent.is_upkeep;
         let body = match decode(sent.value.as_ref()) {
             Ok(body) => body,
             Err(error) => {
@@ -113,6 +114,7 @@ impl World {
         }
         if let Some(seg) = seg {
             self.check_append(seg, before);
+            self.check_order(seg, before);
             let now = self.reference.now(seg);
             self.counts.finished +=
                 u64::from(now == Some(SegmentState::CopyFinished) && before != now);

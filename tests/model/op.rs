@@ -32,7 +32,7 @@ pub enum Op {
     Straggle { i: u8 },
     /// One of them will never arrive.
     Lose { i: u8 },
-    /// The broker's last record that arrived is on its way a second time.
+    /// The broker's last record that arrived, if a stock broker sent it, is on its way a second time.
     Repeat { b: B },
     /// All that the broker sent arrives, and it reads to the end.
     Settle { b: B },
@@ -48,6 +48,8 @@ pub enum Op {
     Add { b: B, seg: S, start: u8, end: u8, custom: bool },
     /// The next step of what the broker does with a segment.
     Step { b: B, seg: S, how: How },
+    /// The broker goes through with a segment at once: all steps, and what it sends arrives.
+    Run { b: B, seg: S },
     /// A leader orders a segment to be deleted.
     Expire { b: B, seg: S },
     /// A round of cleaning up after attempts that failed.
@@ -57,7 +59,7 @@ pub enum Op {
     /// All brokers run Undercroft from their next start on.
     Convert,
     /// The administrator raises the level, if what must come first has come.
-    Level { to: u8, told: bool },
+    Level { to: u8, restart: bool },
     /// The log cleaner goes over the log up to `dirty` per cent, and gets as far as `swapped` per cent.
     Compact { dirty: u8, swapped: u8 },
     StoreDown,

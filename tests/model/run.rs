@@ -13,12 +13,12 @@ use crate::world::Counts;
 /// Ops of a run if `OPS` says nothing: a second or two, unoptimised.
 const OPS: u64 = 60_000;
 
-fn number(name: &str, otherwise: u64) -> u64 {
+pub fn number(name: &str, otherwise: u64) -> u64 {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
 }
 
 /// The first history of a run that fails, and how many ops came before its end.
-fn first_failure(seed: u64, ops: u64, faults: Faults, mut each: impl FnMut(&Ran)) -> Option<(Ran, u64)> {
+pub fn first_failure(seed: u64, ops: u64, faults: Faults, mut each: impl FnMut(&Ran)) -> Option<(Ran, u64)> {
     let mut done = 0;
     for index in 0.. {
         let ran = generate(Random::history_seed(seed, index), faults);

@@ -135,6 +135,19 @@ impl World {
         true
     }
 
+    /// All steps at once, each with what it sends.
+    pub(crate) fn run(&mut self, b: B, seg: S) -> bool {
+        let mut has_changed = false;
+        for _ in 0..12 {
+            if !self.step(b, seg, How::Well) {
+                break;
+            }
+            has_changed = true;
+            self.settle(b);
+        }
+        has_changed
+    }
+
     pub(crate) fn expire(&mut self, b: B, seg: S) -> bool {
         let broker = self.broker(b);
         let is_copying = matches!(broker.tasks.get(&seg), Some(_));

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use undercroft::metadata::partition::Unsettled;
-use undercroft::metadata::plan::dangling::{Delays, Evidence, OwnCopy, Step, Store, Verdict, judge};
+use undercroft::metadata::plan::dangling::{Delays, Evidence, OwnCopy, Stage, Store, Verdict, judge};
 use undercroft::metadata::plan::{self, Draft, DraftBody};
 use undercroft::model::{KafkaUuid, LeaderEpoch, SegmentState};
 use undercroft::wire::{Lane, RecordKey, SegmentKey};
@@ -45,9 +45,11 @@ impl World {
         }
         segments.sort_by_key(|segment| segment.metadata.id.uuid);
         let mut has_changed = false;
+        self.broker(b).is_in_upkeep = true;
         for segment in segments {
             has_changed |= self.keep_up(b, &segment, nonce);
         }
+        self.broker(b).is_in_upkeep = false;
         has_changed
     }
 
@@ -60,7 +62,7 @@ impl World {
         if let Some((ticket, then)) = cleaning.waits {
             match broker.answer(ticket) {
                 None => return false,
-                Some(Ok(())) => cleaning.cleanup.step = then,
+                Some(Ok(())) => cleaning.cleanup.stage = then,
                 Some(Err(())) => {}
             }
             cleaning.waits = None;
@@ -88,34 +90,34 @@ impl World {
                 if faults.has(Fault::ClaimActedOnEarly) && sent.is_some() {
                     self.delete_objects(seg);
                 }
-                sent.map(|ticket| (ticket, Step::Idle))
+                sent.map(|ticket| (ticket, Stage::Idle))
             }
-            Verdict::BeginDelete => self.wait_for(b, seg, SegmentState::DeleteStarted, Step::Begun),
+            Verdict::BeginDelete => self.wait_for(b, seg, SegmentState::DeleteStarted, Stage::Begun),
             Verdict::Delete if is_down => {
-                cleanup.step = Step::Failed;
+                cleanup.stage = Stage::Failed;
                 cleanup.failures += 1;
                 cleanup.failed_ms = wall_ms;
                 None
             }
             Verdict::Delete => {
                 self.delete_objects(seg);
-                cleanup.step = match faults.has(Fault::NoSecondLook) {
-                    true => Step::Gone,
-                    false => Step::Deleted { at_ms: wall_ms },
+                cleanup.stage = match faults.has(Fault::NoSecondLook) {
+                    true => Stage::Gone,
+                    false => Stage::Deleted { at_ms: wall_ms },
                 };
                 None
             }
             Verdict::ListAgain if self.store.has(seg) => {
                 self.delete_objects(seg);
-                cleanup.step = Step::Deleted { at_ms: wall_ms };
+                cleanup.stage = Stage::Deleted { at_ms: wall_ms };
                 None
             }
             Verdict::ListAgain => {
-                cleanup.step = Step::Gone;
+                cleanup.stage = Stage::Gone;
                 None
             }
-            Verdict::Finish => self.wait_for(b, seg, SegmentState::DeleteFinished, Step::Idle),
-            Verdict::GiveBack => self.wait_for(b, seg, SegmentState::Dangling, Step::Idle),
+            Verdict::Finish => self.wait_for(b, seg, SegmentState::DeleteFinished, Stage::Idle),
+            Verdict::GiveBack => self.wait_for(b, seg, SegmentState::Dangling, Stage::Idle),
         };
         let has_changed = written.is_some() || cleaning.cleanup != began;
         cleaning.waits = written;
@@ -123,7 +125,7 @@ impl World {
         has_changed
     }
 
-    fn wait_for(&mut self, b: B, seg: S, to: SegmentState, then: Step) -> Option<(Ticket, Step)> {
+    fn wait_for(&mut self, b: B, seg: S, to: SegmentState, then: Stage) -> Option<(Ticket, Stage)> {
         match self.write_update(b, seg, to, 0) {
             Written::Sent(ticket) => Some((ticket, then)),
             Written::AlreadySo | Written::Denied => None,

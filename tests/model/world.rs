@@ -23,7 +23,7 @@ pub const DELIVERY_MS: i64 = 120_000;
 /// Z: more than both together, and than two clocks differ by.
 pub const SETTLE_MS: i64 = 600_000;
 /// A topic's `delete.retention.ms`; short, so that histories outlast it.
-pub const DELETE_RETENTION_MS: i64 = 4 * 3_600_000;
+pub const DELETE_RETENTION_MS: i64 = 3_600_000;
 
 /// What must never be, and was.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -87,6 +87,8 @@ pub struct World {
     pub added: HashMap<S, Added>,
     /// Segment and writer that own a key.
     pub owners: HashMap<KeyNumber, (S, B)>,
+    /// Whether the record that is appended is no broker's order.
+    pub is_upkeep: bool,
     pub violation: Option<Violation>,
     pub counts: Counts,
     tickets: Ticket,
@@ -154,6 +156,7 @@ impl World {
             topic_gone_ms: None,
             added: HashMap::new(),
             owners: HashMap::new(),
+            is_upkeep: false,
             violation: None,
             counts: Counts::default(),
             tickets: 0,
@@ -199,12 +202,13 @@ impl World {
             Op::Reread { b } => self.reread(b),
             Op::Add { b, seg, start, end, custom } => self.add(b, seg, (start, end), custom),
             Op::Step { b, seg, how } => self.step(b, seg, how),
+            Op::Run { b, seg } => self.run(b, seg),
             Op::Expire { b, seg } => self.expire(b, seg),
             Op::Upkeep { b, nonce } => self.upkeep(b, nonce),
             Op::Backfill { b, max } => self.backfill(b, usize::from(max)),
             Op::Tombstones { b, max } => self.tombstones(b, usize::from(max)),
             Op::Convert => self.convert(),
-            Op::Level { to, told } => self.raise_level(to, told),
+            Op::Level { to, restart } => self.raise_level(to, restart),
             Op::Compact { dirty, swapped } => self.compact(dirty, swapped),
             Op::StoreDown => !std::mem::replace(&mut self.store.is_down, true),
             Op::StoreUp => std::mem::replace(&mut self.store.is_down, false),
