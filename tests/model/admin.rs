@@ -5,6 +5,7 @@ use undercroft::wire::Record;
 
 use crate::broker::take;
 use crate::fault::Fault;
+use crate::op::{B, Op};
 use crate::world::{DELETE_RETENTION_MS, DELIVERY_MS, World, user_partition};
 
 impl World {
@@ -33,6 +34,35 @@ impl World {
             }
             _ => false,
         }
+    }
+
+    /// All that the way to level 2 needs, with a leader. The broker that sleeps notices nothing.
+    pub(crate) fn migrate(&mut self, sleeper: B) -> bool {
+        let sleeper = self.broker(sleeper).id;
+        if self.level > 0 || (self.broker(sleeper).is_stock && self.broker(sleeper).is_alive) {
+            return false;
+        }
+        self.is_converted = true;
+        let awake = (0..self.brokers.len() as B).filter(|&b| b != sleeper);
+        for b in awake.clone() {
+            self.settle(b);
+            if self.broker(b).is_stock {
+                self.crash(b);
+            }
+            self.start(b, true);
+        }
+        self.apply(Op::Tick { s: 130 });
+        self.raise_level(1, false);
+        for b in awake.clone() {
+            self.settle(b);
+            self.apply(Op::Learn { b, epoch: true });
+        }
+        for b in awake {
+            self.backfill(b, usize::MAX);
+            self.settle(b);
+        }
+        self.raise_level(2, false);
+        true
     }
 
     /// The check that comes before `compact`: by a reader of its own, of all that there is. (How old the newest record

@@ -147,7 +147,8 @@ impl Reader {
             self.restart(now_ms);
             return true;
         }
-        let came_further = self.position != log.end() || self.reached_end_ms != Some(now_ms);
+        let was_away = self.reached_end_ms.is_none_or(|reached_ms| now_ms - reached_ms > REACHED_END_MS / 2);
+        let came_further = self.position != log.end() || was_away;
         self.position = log.end();
         self.reached_end_ms = Some(now_ms);
         self.behind_since_ms = now_ms;

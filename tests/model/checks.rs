@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use undercroft::metadata::partition::PartitionState;
 use undercroft::metadata::plan::Level;
 use undercroft::model::{LeaderEpoch, Offset, SegmentMetadata, SegmentState};
-use undercroft::wire::{Record, RecordKey, Version};
+use undercroft::wire::{Lane, Record, RecordKey, SegmentKey, Version};
 
 use crate::broker::{Sent, take};
 use crate::log::{KeyNumber, Stored};
@@ -42,9 +42,13 @@ impl World {
     pub(crate) fn check_key_owner(&mut self, number: Option<KeyNumber>, stored: &Stored) {
         let (Some(number), Some(seg), true) = (number, stored.seg, stored.body.is_some()) else { return };
         let is_base = matches!(&stored.key, Some(RecordKey::Segment(key)) if key.is_base_type());
+        let is_known = self.owners.contains_key(&number);
         let &mut (owner, writer) = self.owners.entry(number).or_insert((seg, stored.writer));
         let key = stored.key.as_ref().map(ToString::to_string).unwrap_or_default();
-        if owner != seg {
+        let is_claim = matches!(&stored.key, Some(RecordKey::Segment(SegmentKey { lane: Lane::Claim { .. }, .. })));
+        if is_claim && is_known {
+            self.fail("a claim has a key of its own", key);
+        } else if owner != seg {
             self.fail("a key belongs to one segment", format!("{key}: segments {owner} and {seg}"));
         } else if is_base && writer != stored.writer {
             self.fail("a base key has one writer", format!("{key}: brokers {writer} and {}", stored.writer));

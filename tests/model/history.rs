@@ -8,7 +8,7 @@ use crate::random::Random;
 use crate::world::{Counts, Violation, World};
 
 /// Steps of a history before it comes to rest.
-const LENGTH: usize = 300;
+const LENGTHS: [usize; 4] = [100, 300, 300, 600];
 
 /// A history that ran.
 #[derive(Debug)]
@@ -39,9 +39,10 @@ pub fn generate(seed: u64, faults: Faults) -> Ran {
     let setup = setup(&mut random);
     let mut generator = Generator::new(random);
     let mut world = World::new(&setup, faults);
-    let mut ops = Vec::with_capacity(LENGTH);
+    let length = generator.length;
+    let mut ops = Vec::with_capacity(length);
     let mut tries = 0;
-    while ops.len() < LENGTH && tries < LENGTH * 20 && world.violation.is_none() {
+    while ops.len() < length && tries < length * 20 && world.violation.is_none() {
         tries += 1;
         let Some(op) = generator.next(&world) else { continue };
         if world.apply(op) || world.violation.is_some() {
@@ -76,7 +77,7 @@ impl Hasher for Fnv {
 }
 
 fn setup(random: &mut Random) -> Setup {
-    let level = [0, 0, 1, 2, 2, 2][random.below(6)];
+    let level = [0, 0, 0, 1, 2, 2][random.below(6)];
     let mut skew_s = [0; BROKERS];
     for skew in &mut skew_s {
         *skew = [0, 0, 1, -40, 40][random.below(5)];
@@ -107,6 +108,7 @@ enum Kind {
     Backfill,
     Tombstones,
     Convert,
+    Migrate,
     Level,
     Compact,
     StoreDown,
@@ -117,35 +119,36 @@ enum Kind {
 }
 
 /// How likely each kind is before a history's own taste.
-const WEIGHTS: [(Kind, u32); 28] = [
-    (Kind::Tick, 60),
-    (Kind::Read, 60),
-    (Kind::Deliver, 120),
-    (Kind::Break, 12),
-    (Kind::Straggle, 20),
-    (Kind::Lose, 8),
-    (Kind::Repeat, 6),
-    (Kind::Settle, 110),
-    (Kind::Elect, 14),
-    (Kind::Learn, 30),
-    (Kind::Crash, 10),
-    (Kind::Start, 40),
-    (Kind::Reread, 3),
-    (Kind::Add, 70),
+const WEIGHTS: [(Kind, u32); 29] = [
+    (Kind::Tick, 11),
+    (Kind::Read, 30),
+    (Kind::Deliver, 150),
+    (Kind::Break, 40),
+    (Kind::Straggle, 60),
+    (Kind::Lose, 20),
+    (Kind::Repeat, 20),
+    (Kind::Settle, 50),
+    (Kind::Elect, 3),
+    (Kind::Learn, 40),
+    (Kind::Crash, 2),
+    (Kind::Start, 60),
+    (Kind::Reread, 1),
+    (Kind::Add, 40),
     (Kind::Step, 240),
-    (Kind::Run, 60),
-    (Kind::Expire, 40),
-    (Kind::Upkeep, 70),
-    (Kind::Backfill, 20),
-    (Kind::Tombstones, 40),
-    (Kind::Convert, 4),
+    (Kind::Run, 100),
+    (Kind::Expire, 60),
+    (Kind::Upkeep, 120),
+    (Kind::Backfill, 200),
+    (Kind::Tombstones, 200),
+    (Kind::Convert, 6),
+    (Kind::Migrate, 3),
     (Kind::Level, 12),
-    (Kind::Compact, 25),
-    (Kind::StoreDown, 3),
-    (Kind::StoreUp, 20),
-    (Kind::LandPut, 8),
+    (Kind::Compact, 60),
+    (Kind::StoreDown, 1),
+    (Kind::StoreUp, 10),
+    (Kind::LandPut, 40),
     (Kind::DeleteTopic, 1),
-    (Kind::Mark, 10),
+    (Kind::Mark, 6),
 ];
 
 /// Chooses what happens next. Each history has a taste of its own: some kinds often, some never.
@@ -159,6 +162,7 @@ struct Generator {
     ends: usize,
     /// A broker that hears nothing for a while, but may act.
     sleeper: Option<B>,
+    length: usize,
 }
 
 impl Generator {
@@ -173,7 +177,8 @@ impl Generator {
         }
         let total = kinds.iter().map(|&(_, weight)| weight).sum();
         let ends = 1 + random.below(5);
-        Self { random, kinds, total, next_seg: 0, nonce: 0, ends, sleeper: None }
+        let length = LENGTHS[random.below(LENGTHS.len())];
+        Self { random, kinds, total, next_seg: 0, nonce: 0, ends, sleeper: None, length }
     }
 
     fn kind(&mut self) -> Kind {
@@ -191,7 +196,7 @@ impl Generator {
     fn next(&mut self, world: &World) -> Option<Op> {
         let kind = self.kind();
         let random = &mut self.random;
-        if random.one_in(50) {
+        if random.one_in(100) {
             self.sleeper = random.one_in(2).then(|| random.below(BROKERS) as B);
         }
         let b = random.below(BROKERS) as B;
@@ -215,7 +220,7 @@ impl Generator {
             Kind::Repeat if broker.arrived.is_some() => Op::Repeat { b },
             Kind::Settle => Op::Settle { b },
             Kind::Elect => Op::Elect { b },
-            Kind::Learn => Op::Learn { b, epoch: !random.one_in(10) },
+            Kind::Learn => Op::Learn { b, epoch: !random.one_in(6) },
             Kind::Crash => Op::Crash { b },
             Kind::Start if !broker.is_alive => Op::Start { b, checkpoint: random.one_in(2) },
             Kind::Reread => Op::Reread { b },
@@ -247,6 +252,7 @@ impl Generator {
                 Op::Tombstones { b, max: [1, 2, 100][random.below(3)] }
             }
             Kind::Convert if !world.is_converted => Op::Convert,
+            Kind::Migrate if world.level == 0 => Op::Migrate { sleeper: self.sleeper.unwrap_or(b) },
             Kind::Level if world.level < 2 => Op::Level { to: world.level + 1, restart: random.one_in(2) },
             Kind::Compact => Op::Compact {
                 dirty: [100, 100, 90, 70, 50][random.below(5)],

@@ -39,12 +39,22 @@ fn no_history_breaks_the_law() {
     let (seed, ops) = (number("SEED", 1), number("OPS", OPS));
     let began = Instant::now();
     let (mut total, mut histories, mut segments, mut done) = (Counts::default(), 0, 0, 0);
+    let mut kinds = std::collections::BTreeMap::new();
     let failure = first_failure(seed, ops, Faults::default(), |ran| {
         total.add(&ran.counts);
         histories += 1;
         segments += ran.segments;
         done += ran.ops.len();
+        for op in &ran.ops {
+            let text = format!("{op:?}");
+            *kinds.entry(text.split(' ').next().unwrap_or_default().to_owned()).or_insert(0_u64) += 1;
+        }
     });
+    if std::env::var("KINDS").is_ok() {
+        let mut kinds: Vec<_> = kinds.into_iter().collect();
+        kinds.sort_by_key(|&(_, count)| std::cmp::Reverse(count));
+        eprintln!("{kinds:?}");
+    }
     let seconds = began.elapsed().as_secs_f64();
     eprintln!(
         "SEED={seed} OPS={ops}: {histories} histories, {done} ops, {segments} segments in {seconds:.1} s ({:.0} ops/s)\n{total:?}",

@@ -9,7 +9,7 @@ use undercroft::model::{
     SegmentState, TopicIdPartition,
 };
 
-use crate::broker::{Broker, Sent, Task, Ticket};
+use crate::broker::{Broker, Reader, Sent, Task, Ticket};
 use crate::fault::{Fault, Faults};
 use crate::log::{KeyNumber, Log};
 use crate::op::{B, BROKERS, Op, S, Setup};
@@ -209,6 +209,7 @@ impl World {
             Op::Tombstones { b, max } => self.tombstones(b, usize::from(max)),
             Op::Convert => self.convert(),
             Op::Level { to, restart } => self.raise_level(to, restart),
+            Op::Migrate { sleeper } => self.migrate(sleeper),
             Op::Compact { dirty, swapped } => self.compact(dirty, swapped),
             Op::StoreDown => !std::mem::replace(&mut self.store.is_down, true),
             Op::StoreUp => std::mem::replace(&mut self.store.is_down, false),
@@ -318,7 +319,10 @@ impl World {
             return false;
         }
         broker.start(laws, from_checkpoint, now_ms);
-        broker.is_stock &= !is_converted;
+        if broker.is_stock && is_converted {
+            broker.is_stock = false;
+            broker.reader = Reader::new(laws, now_ms);
+        }
         let is_stock = broker.is_stock;
         if is_stock {
             self.last_stock_ms = Some(now_ms);
