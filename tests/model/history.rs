@@ -108,6 +108,7 @@ enum Kind {
     Backfill,
     Tombstones,
     Convert,
+    Pass,
     Migrate,
     Level,
     Compact,
@@ -119,7 +120,7 @@ enum Kind {
 }
 
 /// How likely each kind is before a history's own taste.
-const WEIGHTS: [(Kind, u32); 29] = [
+const WEIGHTS: [(Kind, u32); 30] = [
     (Kind::Tick, 11),
     (Kind::Read, 30),
     (Kind::Deliver, 150),
@@ -141,7 +142,8 @@ const WEIGHTS: [(Kind, u32); 29] = [
     (Kind::Backfill, 200),
     (Kind::Tombstones, 200),
     (Kind::Convert, 6),
-    (Kind::Migrate, 3),
+    (Kind::Pass, 4),
+    (Kind::Migrate, 6),
     (Kind::Level, 12),
     (Kind::Compact, 60),
     (Kind::StoreDown, 1),
@@ -154,8 +156,10 @@ const WEIGHTS: [(Kind, u32); 29] = [
 /// Chooses what happens next. Each history has a taste of its own: some kinds often, some never.
 struct Generator {
     random: Random,
-    kinds: Vec<(Kind, u32)>,
-    total: u32,
+    /// Each kind as often as it is likely.
+    kinds: Vec<Kind>,
+    /// What comes next without a choice.
+    then: Option<(Kind, B)>,
     next_seg: S,
     nonce: u16,
     /// Few ends make many attempts at the same one.
@@ -167,44 +171,39 @@ struct Generator {
 
 impl Generator {
     fn new(mut random: Random) -> Self {
-        let mut kinds = Vec::with_capacity(WEIGHTS.len());
+        let mut kinds = Vec::with_capacity(4096);
         for (kind, weight) in WEIGHTS {
             let taste = [0, 1, 2, 4, 4, 4, 8, 16][random.below(8)];
             // Without these nothing happens at all.
             let is_needed = matches!(kind, Kind::Add | Kind::Step | Kind::Settle | Kind::Learn | Kind::Start);
             let taste = if is_needed { taste.max(2) } else { taste };
-            kinds.push((kind, weight * taste));
+            kinds.extend(std::iter::repeat_n(kind, (weight * taste) as usize));
         }
-        let total = kinds.iter().map(|&(_, weight)| weight).sum();
         let ends = 1 + random.below(5);
         let length = LENGTHS[random.below(LENGTHS.len())];
-        Self { random, kinds, total, next_seg: 0, nonce: 0, ends, sleeper: None, length }
-    }
-
-    fn kind(&mut self) -> Kind {
-        let mut at = (self.random.next() >> 32) as u32 % self.total;
-        for &(kind, weight) in &self.kinds {
-            if at < weight {
-                return kind;
-            }
-            at -= weight;
-        }
-        Kind::Settle
+        Self { random, kinds, then: None, next_seg: 0, nonce: 0, ends, sleeper: None, length }
     }
 
     /// An op, unless there is nothing that it could change.
     fn next(&mut self, world: &World) -> Option<Op> {
-        let kind = self.kind();
         let random = &mut self.random;
+        let forced = self.then.take();
+        let (kind, b) = forced.unwrap_or((self.kinds[random.below(self.kinds.len())], random.below(BROKERS) as B));
         if random.one_in(100) {
-            self.sleeper = random.one_in(2).then(|| random.below(BROKERS) as B);
+            self.sleeper = (!random.one_in(3)).then(|| random.below(BROKERS) as B);
         }
-        let b = random.below(BROKERS) as B;
         let is_heard = matches!(kind, Kind::Read | Kind::Settle | Kind::Run | Kind::Learn | Kind::Reread | Kind::Start);
-        if self.sleeper == Some(b) && (is_heard || random.one_in(2)) {
+        if forced.is_none() && self.sleeper == Some(b) && (is_heard || random.one_in(2)) {
             return None;
         }
         let broker = &world.brokers[usize::from(b)];
+        self.then = match kind {
+            Kind::Backfill if random.one_in(4) => Some((Kind::Break, b)),
+            Kind::Expire if random.one_in(2) => Some((Kind::Run, b)),
+            Kind::Elect if !random.one_in(4) => Some((Kind::Learn, b)),
+            Kind::Add if random.one_in(2) => Some((Kind::Run, b)),
+            _ => None,
+        };
         Some(match kind {
             Kind::Tick => {
                 let seconds = [1, 1, 5, 20, 20, 61, 61, 130, 130, 310, 310, 610, 610, 800, 1900, 1900, 3700, 8000];
@@ -252,6 +251,11 @@ impl Generator {
                 Op::Tombstones { b, max: [1, 2, 100][random.below(3)] }
             }
             Kind::Convert if !world.is_converted => Op::Convert,
+            Kind::Pass => {
+                self.nonce += 16;
+                let (rounds, s) = (1 + random.below(8) as u8, [1, 1, 20, 100, 700, 700, 2000][random.below(7)]);
+                Op::Pass { sleeper: self.sleeper.unwrap_or(B::MAX), rounds, s, nonce: self.nonce }
+            }
             Kind::Migrate if world.level == 0 => Op::Migrate { sleeper: self.sleeper.unwrap_or(b) },
             Kind::Level if world.level < 2 => Op::Level { to: world.level + 1, restart: random.one_in(2) },
             Kind::Compact => Op::Compact {

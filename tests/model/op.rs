@@ -60,6 +60,8 @@ pub enum Op {
     Convert,
     /// The administrator raises the level, if what must come first has come.
     Level { to: u8, restart: bool },
+    /// Quiet times: every `s` seconds all brokers but one do what they do by their timers, and the cleaner runs.
+    Pass { sleeper: B, rounds: u8, s: u16, nonce: u16 },
     /// From level 0 to 2 at once, while one broker sleeps.
     Migrate { sleeper: B },
     /// The log cleaner goes over the log up to `dirty` per cent, and gets as far as `swapped` per cent.

@@ -209,6 +209,7 @@ impl World {
             Op::Tombstones { b, max } => self.tombstones(b, usize::from(max)),
             Op::Convert => self.convert(),
             Op::Level { to, restart } => self.raise_level(to, restart),
+            Op::Pass { sleeper, rounds, s, nonce } => self.pass_quietly(sleeper, rounds, s, nonce),
             Op::Migrate { sleeper } => self.migrate(sleeper),
             Op::Compact { dirty, swapped } => self.compact(dirty, swapped),
             Op::StoreDown => !std::mem::replace(&mut self.store.is_down, true),
