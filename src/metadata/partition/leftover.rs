@@ -47,7 +47,14 @@ impl PartitionState {
         is_alone.then_some(mark.seen_ms)
     }
 
+    /// Whether a live segment has a record under a key that names no segment.
+    fn is_lived_in(&self, name: KeyName) -> bool {
+        let is_short = !name.has_segment_id && matches!(name.lane, LaneName::Base | LaneName::Update);
+        is_short && self.segments.values().any(|live| live.book.has(name, live.end_offset, live.naming))
+    }
+
     fn leftover(&self, segment: KafkaUuid, names: &[KeyName], seen_ms: i64) -> Leftover {
+        let names: Vec<_> = names.iter().copied().filter(|&name| !self.is_lived_in(name)).collect();
         let keys = |is_base: bool| {
             let wanted = names.iter().filter(move |name| name.is_base_type() == is_base);
             wanted.map(|name| name.to_key(&self.partition, segment)).collect()
