@@ -15,7 +15,6 @@ use rdkafka::ClientConfig;
 use rdkafka::admin::{AdminClient, AdminOptions, NewTopic, TopicReplication};
 use rdkafka::client::DefaultClientContext;
 use serde_json::Value;
-use undercroft::metadata::log::LogShape;
 use undercroft::metadata::log::kafka::{JavaSettings, TOPIC, TopicOperator};
 use undercroft::model::SegmentState::{self, CopyFinished, CopyStarted, DeleteFinished, DeleteStarted};
 use undercroft::model::{
