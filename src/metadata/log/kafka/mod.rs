@@ -13,6 +13,7 @@ mod epoch;
 mod faults;
 mod jaas;
 mod native;
+mod presence;
 mod read_only;
 mod reader;
 mod security;
