@@ -15,6 +15,7 @@ pub fn record_value(bytes: &[u8]) {
         Record::Segment(r) => encode_segment(&r.metadata, r.leader_epoch, Version::V1),
         Record::Update(r) => encode_update(&r.update, r.leader_epoch, r.end_offset, Version::V1),
         Record::PartitionDelete(r) => encode_partition_delete(&r.delete, r.leader_epoch, r.end_offset, Version::V1),
+        Record::Level(level) => wire::encode_level(*level),
         Record::Snapshot => return,
     };
     assert_eq!(decode(&written), Ok(record));

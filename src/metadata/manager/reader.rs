@@ -10,9 +10,10 @@ use crate::metadata::log::{LogError, LogEvent, LogReader};
 use crate::metadata::partition::Outcome;
 
 use super::core::Core;
+use super::delay::now_ms;
 use super::directory::MetaPartition;
 use super::env::RETRY_PAUSE_MAX;
-use super::intake::Intake;
+use super::intake::{Intake, Raw};
 use super::quiet::Quiet;
 use super::startup;
 
@@ -173,7 +174,8 @@ impl Thread<'_> {
                     return;
                 }
                 reading.last = Some((offset, fingerprint(timestamp_ms, key, value)));
-                let outcome = intake.record(&reading.meta, offset, key, value);
+                let raw = Raw { offset, timestamp_ms, key, value };
+                let outcome = intake.record(&reading.meta, raw, now_ms());
                 reading.position = offset.saturating_add(1);
                 progress.marks.insert(partition, reading.position);
                 if outcome != Outcome::Applied && reading.meta.has_writes() {
