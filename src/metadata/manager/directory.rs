@@ -58,6 +58,8 @@ pub(super) struct MetaPartition {
     /// Whether records that were read are no longer in the log. For good, unless the last of them is met again: what took
     /// their place was passed over.
     has_lost_records: AtomicBool,
+    /// Whether it is read on behalf of topics that nobody leads any more.
+    is_cared_for: AtomicBool,
     pub(super) states: Mutex<HashMap<TopicIdPartition, SharedState>>,
 }
 
@@ -140,6 +142,22 @@ impl Directory {
         unused.iter().filter_map(|index| self.meta.remove(index)).collect()
     }
 
+    /// Reads these metadata partitions, and no others, also on behalf of topics that nobody leads any more.
+    pub(super) fn care_for(&mut self, indexes: &[i32]) {
+        let Some(partitions) = self.partitions else { return };
+        for meta in self.meta.values() {
+            meta.set_cared_for(indexes.contains(&meta.index));
+        }
+        for &index in indexes.iter().filter(|&&index| (0..partitions).contains(&index)) {
+            self.meta.entry(index).or_insert_with(|| {
+                let meta = MetaPartition::new(index);
+                meta.set_cared_for(true);
+                meta.asked.store(1, Ordering::Release);
+                Arc::new(meta)
+            });
+        }
+    }
+
     pub(super) fn clear(&mut self) -> Vec<Arc<Assignment>> {
         self.meta.clear();
         self.assigned.drain().map(|(_, assignment)| assignment).collect()
@@ -190,6 +208,7 @@ impl MetaPartition {
             trouble: Mutex::new(None),
             has_trouble: AtomicBool::new(false),
             has_lost_records: AtomicBool::new(false),
+            is_cared_for: AtomicBool::new(false),
             states: Mutex::new(HashMap::new()),
         }
     }
@@ -205,8 +224,16 @@ impl MetaPartition {
         state
     }
 
+    pub(super) fn is_cared_for(&self) -> bool {
+        self.is_cared_for.load(Ordering::Acquire)
+    }
+
+    fn set_cared_for(&self, is_cared_for: bool) {
+        self.is_cared_for.store(is_cared_for, Ordering::Release);
+    }
+
     fn is_unused(&self) -> bool {
-        self.users.load(Ordering::Acquire) == 0 && self.in_flight.load(Ordering::Acquire) == 0
+        !self.is_cared_for() && self.users.load(Ordering::Acquire) == 0 && self.in_flight.load(Ordering::Acquire) == 0
     }
 
     pub(super) fn write_begins(&self) {
@@ -265,5 +292,21 @@ impl MetaPartition {
 
     pub(super) fn live_segments(&self) -> usize {
         self.states.lock().values().map(|state| state.read().live_segments()).sum()
+    }
+}
+
+// SHIM
+impl MetaPartition {
+    pub(super) fn level(&self) -> crate::metadata::plan::Level {
+        crate::metadata::plan::Level::Two
+    }
+    pub(super) fn is_current(&self, _: std::time::Duration) -> bool {
+        self.met() > 0
+    }
+    pub(super) fn is_read_again(&self) -> bool {
+        false
+    }
+    pub(super) fn why_not_ready(&self, round: u64) -> Option<&'static str> {
+        (self.met() < round).then_some("shim")
     }
 }
