@@ -51,7 +51,8 @@ pub(super) struct Options {
     pub(super) retry_pause: Duration,
     pub(super) are_newer_records_ignored: bool,
     pub(super) upkeep: upkeep::Options,
-    pub(super) decide: Duration, // SHIM
+    /// A leader decides by what it knows only if that is younger (T of the rules).
+    pub(super) decide: Duration,
 }
 
 impl Options {
@@ -61,7 +62,7 @@ impl Options {
             retry_pause: config.millis(&keys::INITIALIZATION_RETRY_INTERVAL_MS)?.min(RETRY_PAUSE_MAX),
             are_newer_records_ignored: config.boolean(&keys::IGNORE_NEWER_RECORDS)?,
             upkeep: upkeep::Options::read(config)?,
-            decide: Duration::from_secs(120), // SHIM
+            decide: config.millis(&keys::DECIDE_MS)?,
         })
     }
 }

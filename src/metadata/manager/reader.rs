@@ -4,35 +4,21 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crc_fast::{CrcAlgorithm, Digest};
-
 use crate::metadata::log::{LogError, LogEvent, LogReader};
 use crate::metadata::partition::Outcome;
 
 use super::core::Core;
 use super::delay::now_ms;
-use super::directory::MetaPartition;
 use super::env::RETRY_PAUSE_MAX;
 use super::intake::{Intake, Raw};
 use super::quiet::Quiet;
-use super::startup;
+use super::reading::{Forgetting, Reading, fingerprint};
+use super::{levels, startup};
 
 const POLL_MAX: Duration = Duration::from_millis(500);
 /// A broker's listener goes down before this manager is closed, and a cluster's brokers are restarted.
 const PATIENCE: Duration = Duration::from_secs(10);
 const READING: &str = "reading the log of remote segment metadata";
-
-/// A metadata partition as the thread sees it.
-struct Reading {
-    meta: Arc<MetaPartition>,
-    /// The next offset that was not applied yet.
-    position: i64,
-    /// Offset and fingerprint of the last record that was applied: a log that has another one there is another log.
-    last: Option<(i64, u64)>,
-    /// The round that was asked for when the read began that runs now.
-    round: u64,
-    is_assigned: bool,
-}
 
 /// What one poll brought, told to the waiters at once.
 #[derive(Default)]
@@ -132,16 +118,17 @@ impl Thread<'_> {
                 reader.unassign(unused.index)?;
             }
         }
+        let round_interval = Forgetting::of(self.core.shape().as_ref()).round_interval(self.core.options.decide);
         let wanted: Vec<_> = self.core.directory.read().meta.values().cloned().collect();
         for meta in wanted {
             let index = meta.index;
-            let reading = self.readings.entry(index).or_insert_with(|| Reading {
-                meta,
-                position: 0,
-                last: None,
-                round: 0,
-                is_assigned: false,
-            });
+            let now = Instant::now();
+            let reading = self.readings.entry(index).or_insert_with(|| Reading::new(meta, now));
+            let is_old = now.saturating_duration_since(reading.began) >= round_interval;
+            if is_old && reading.is_assigned && reading.meta.met() >= reading.round {
+                // Nobody asks, but a leader decides only by what is known of a short while ago.
+                reading.meta.ask();
+            }
             let asked = reading.meta.asked();
             // One round after the other: assignments that keep coming must not put off the end for ever.
             let is_round_over = asked > reading.round && reading.meta.met() >= reading.round;
@@ -151,7 +138,7 @@ impl Thread<'_> {
                 reading.is_assigned = false;
             }
             if !reading.is_assigned {
-                reading.round = asked;
+                (reading.round, reading.began) = (asked, now);
                 reader.assign(index, reading.position)?;
                 reading.is_assigned = true;
             }
@@ -161,6 +148,10 @@ impl Thread<'_> {
 
     fn poll(&mut self, reader: &mut dyn LogReader) -> Result<(), LogError> {
         let mut progress = Progress::default();
+        let shape = self.core.shape();
+        let forgetting = Forgetting::of(shape.as_ref());
+        // One look at the clock for all that a poll brings: a poll is short.
+        let (now, seen_ms) = (Instant::now(), now_ms());
         let Self { core, intake, readings, quiet, pause, .. } = self;
         let polled = reader.poll(POLL_MAX, &mut |event| match event {
             LogEvent::Record { partition, offset, timestamp_ms, key, value } => {
@@ -173,9 +164,13 @@ impl Thread<'_> {
                     }
                     return;
                 }
+                if !reading.may_go_on(offset, now, forgetting) {
+                    return;
+                }
                 reading.last = Some((offset, fingerprint(timestamp_ms, key, value)));
+                reading.unkeyed += u64::from(key.is_none());
                 let raw = Raw { offset, timestamp_ms, key, value };
-                let outcome = intake.record(&reading.meta, raw, now_ms());
+                let outcome = intake.record(&reading.meta, raw, seen_ms);
                 reading.position = offset.saturating_add(1);
                 progress.marks.insert(partition, reading.position);
                 if outcome != Outcome::Applied && reading.meta.has_writes() {
@@ -192,7 +187,14 @@ impl Thread<'_> {
                     progress.are_rounds_met = true;
                     return;
                 }
+                if next_offset > reading.position && !reading.may_go_on(next_offset, now, forgetting)
+                    || reading.is_to_begin_again.is_some()
+                {
+                    return;
+                }
                 reading.position = next_offset;
+                reading.caught_up();
+                levels::end_is_met(core, &reading.meta, next_offset, shape.as_ref());
                 progress.marks.insert(partition, next_offset);
                 progress.are_rounds_met |= reading.meta.meet(reading.round);
                 if reading.meta.asked() > reading.round {
@@ -214,7 +216,27 @@ impl Thread<'_> {
             }
         });
         self.tell(progress);
-        polled
+        polled?;
+        self.begin_again(reader)
+    }
+
+    /// Reads from the start what may not be gone on with.
+    fn begin_again(&mut self, reader: &mut dyn LogReader) -> Result<(), LogError> {
+        for (&index, reading) in &mut self.readings {
+            let Some(why) = reading.is_to_begin_again else { continue };
+            tracing::warn!("metadata partition {index}: {why}");
+            let live = i64::try_from(reading.meta.live_segments()).unwrap_or(0);
+            reading.meta.read_again(why);
+            self.core.instruments.segments_live.add(-live);
+            let is_assigned = std::mem::take(&mut reading.is_assigned);
+            reading.begin_again(Instant::now());
+            self.core.bell.ring();
+            self.core.count_partitions();
+            if is_assigned {
+                reader.unassign(index)?;
+            }
+        }
+        Ok(())
     }
 
     fn tell(&self, progress: Progress) {
@@ -231,17 +253,6 @@ impl Thread<'_> {
     }
 }
 
-/// What tells a record from another one that took its place.
-fn fingerprint(timestamp_ms: i64, key: Option<&[u8]>, value: Option<&[u8]>) -> u64 {
-    let mut digest = Digest::new(CrcAlgorithm::Crc64Nvme);
-    digest.update(&timestamp_ms.to_be_bytes());
-    for part in [key, value] {
-        digest.update(&part.map_or(u64::MAX, |part| part.len() as u64).to_be_bytes());
-        digest.update(part.unwrap_or_default());
-    }
-    digest.finalize()
-}
-
 /// The log is read again, and here is what was the last record of it: it tells whether it is still the same log.
 fn recognise(core: &Arc<Core>, reading: &Reading, offset: i64, is_same: bool) {
     if is_same {
@@ -252,7 +263,9 @@ fn recognise(core: &Arc<Core>, reading: &Reading, offset: i64, is_same: bool) {
     lost(
         core,
         reading,
-        format!("metadata partition {index} has another record at offset {offset} than was read before"),
+        format!(
+            "metadata partition {index} has another record at offset {offset} than was read before; was the log deleted?"
+        ),
     );
 }
 
@@ -263,7 +276,9 @@ fn shrunk(core: &Arc<Core>, reading: &Reading, end: i64) {
     lost(
         core,
         reading,
-        format!("metadata partition {index} ends at offset {end}, but records up to {position} were read before"),
+        format!(
+            "metadata partition {index} ends at offset {end}, but records up to {position} were read before; was the log deleted?"
+        ),
     );
 }
 
@@ -271,7 +286,7 @@ fn shrunk(core: &Arc<Core>, reading: &Reading, end: i64) {
 /// lost ones are not applied.
 fn lost(core: &Arc<Core>, reading: &Reading, why: String) {
     if reading.meta.lose_records() {
-        tracing::error!("{why}; was the log deleted? Restart this broker to go on with what the log has now");
+        tracing::error!("{why} Restart this broker to go on with what the log has now");
     }
     startup::look_again(core, &why);
     reading.meta.set_trouble(why, true);
