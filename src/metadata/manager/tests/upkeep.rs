@@ -193,11 +193,8 @@ async fn an_attempt_of_another_broker_is_claimed_when_its_lease_is_over_and_not_
     let log = log_at(2);
     let now = i64::try_from(std::time::SystemTime::UNIX_EPOCH.elapsed().expect("later").as_millis()).expect("fits");
     for (number, age_ms) in [(0, 3_600_000), (1, 60_000)] {
-        let attempt = SegmentMetadata {
-            broker_id: BrokerId(2),
-            event_timestamp_ms: now - age_ms,
-            ..segment(1, number)
-        };
+        let attempt =
+            SegmentMetadata { broker_id: BrokerId(2), event_timestamp_ms: now - age_ms, ..segment(1, number) };
         let key = format!("{}:topic-1:0:{}:0", KafkaUuid([1; 16]), attempt.end_offset);
         log.store(0, Some(key.into()), Some(wire::encode_segment(&attempt, LeaderEpoch(0), wire::Version::V1)));
     }
@@ -300,7 +297,8 @@ async fn a_topic_that_is_gone_twice_ends_without_an_object_and_without_a_record(
     let known = TopicPresence::Known(KafkaUuid([1; 16]));
     log.presence.lock().replace((known, vec![0]));
     // Its leader was down when it was deleted, and had left everything that there is to leave.
-    for (number, state) in [(0, CopyStarted), (1, CopyFinished), (2, DeleteStarted), (3, Dangling), (4, DeleteFinished)] {
+    for (number, state) in [(0, CopyStarted), (1, CopyFinished), (2, DeleteStarted), (3, Dangling), (4, DeleteFinished)]
+    {
         let left = SegmentMetadata { state, broker_id: BrokerId(2), ..segment(1, number) };
         let key = format!("{}:topic-1:0:{}:0", KafkaUuid([1; 16]), left.end_offset);
         log.store(0, Some(key.into()), Some(wire::encode_segment(&left, LeaderEpoch(0), wire::Version::V1)));

@@ -35,7 +35,7 @@ impl SegmentLedger for Ledger {
     fn take_over_delete(&self, segment: &SegmentMetadata) -> bool {
         let Some(core) = self.core() else { return false };
         let id = &segment.id;
-        let Ok(state) = core.ready_state(&id.partition) else { return false };
+        let Ok(state) = core.with_ready(&id.partition, |_, bound| Arc::clone(&bound.state)) else { return false };
         let is_taken = match state.read().state_of(id) {
             Some(SegmentState::DeleteStarted | SegmentState::Dangling) => true,
             // A copy that failed, of a broker that writes nothing then (3.9). It is found like any other.

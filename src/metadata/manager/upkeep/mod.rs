@@ -15,6 +15,7 @@ mod instruments;
 mod ledger;
 mod place;
 mod records;
+mod rolls;
 mod rounds;
 mod sightings;
 mod turns;
@@ -41,6 +42,7 @@ use super::quiet::Quiet;
 use attempts::Attempts;
 use cases::Cases;
 use instruments::Instruments;
+use rolls::Rolls;
 use sightings::Sightings;
 use turns::{Nudges, Turns};
 
@@ -67,6 +69,7 @@ pub(super) struct Upkeep {
     pub(super) instruments: Instruments,
     pub(super) nudges: Nudges,
     turns: Turns,
+    rolls: Rolls,
     options: Options,
     objects: RwLock<Option<Arc<dyn SegmentObjects>>>,
     /// When this process began, as far as its attempts are concerned.
@@ -128,6 +131,7 @@ impl Upkeep {
             instruments: Instruments::register(registry),
             nudges: Nudges::default(),
             turns: Turns::default(),
+            rolls: Rolls::default(),
             options,
             objects: RwLock::default(),
             began_ms: now_ms,

@@ -13,6 +13,7 @@ use super::care;
 use super::caretaker;
 use super::place::{Place, Right};
 use super::records;
+use super::rolls;
 
 /// What a copy run leaves is looked for this long after its end, together with what others leave meanwhile.
 const NUDGE_PAUSE_MAX: Duration = Duration::from_secs(1);
@@ -33,6 +34,7 @@ pub(super) async fn run(core: Arc<Core>) {
         if is_full {
             round(&core, None).await;
             caretaker::look_around(&core).await;
+            rolls::roll(&core).await;
             next_full = tokio::time::Instant::now() + jittered(interval);
         } else {
             core.sleep(NUDGE_PAUSE_MAX.min(interval)).await;
