@@ -49,13 +49,12 @@ impl MetadataError {
     #[must_use]
     pub fn is_retriable(&self) -> bool {
         match self {
-            Self::NotReady { .. } | Self::TooYoung { .. } | Self::StoreDown { .. } => true,
+            Self::NotReady { .. } | Self::TooYoung { .. } | Self::StoreDown { .. } | Self::Timeout { .. } => true,
             Self::Log(error) => error.is_retriable(),
             Self::NotAssigned { .. }
             | Self::UnknownSegment { .. }
             | Self::Refused { .. }
             | Self::InvalidArgument { .. }
-            | Self::Timeout { .. }
             | Self::Config(_)
             | Self::Closed
             | Self::Internal { .. } => false,
@@ -70,5 +69,18 @@ impl From<LogError> for MetadataError {
             LogError::Config(error) => Self::Config(error),
             other => Self::Log(other),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_not_done_in_time_may_be_tried_again_wherever_the_time_was_lost() {
+        let what = || "write".to_owned();
+        let log = LogError::Timeout { what: what(), log: "log".to_owned(), waited_ms: 1 };
+        assert!(MetadataError::Log(log).is_retriable());
+        assert!(MetadataError::Timeout { what: what(), waited_ms: 1 }.is_retriable());
     }
 }

@@ -358,3 +358,42 @@ async fn the_mark_of_a_deletion_condemns_copies_that_still_run() {
     manager.close();
     assert!(!ledger.is_condemned(&id(1, 0)), "closed");
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_round_over_five_thousand_idle_partitions_costs_next_to_nothing() {
+    let log = log_at(2);
+    let uuid = |number: u32| {
+        let mut uuid = [7; 16];
+        uuid[..4].copy_from_slice(&number.to_be_bytes());
+        KafkaUuid(uuid)
+    };
+    let partitions: Vec<_> = (0..5_000_u32)
+        .map(|number| {
+            let topic = number / 50;
+            TopicIdPartition::new(uuid(topic), &format!("topic-{topic}"), i32::try_from(number % 50).expect("small"))
+        })
+        .collect();
+    for (number, partition) in (0..).zip(&partitions) {
+        let id = SegmentId { partition: partition.clone(), uuid: uuid(number) };
+        let whole = SegmentMetadata { id, state: CopyFinished, ..segment(1, 0) };
+        let key = format!("{}:{}:{}:9:0", partition.topic_id, partition.topic, partition.partition);
+        log.store(0, Some(key.into()), Some(wire::encode_segment(&whole, LeaderEpoch(0), wire::Version::V1)));
+    }
+    let manager = over(&log, &[]);
+    let assign = |partition| AssignedPartition { partition, leader_epoch: Some(LeaderEpoch(0)) };
+    let leaders: Vec<_> = partitions.into_iter().map(assign).collect();
+    manager.lead_and_follow(&leaders, &[]).expect("assigns");
+    until("ready", || leaders.iter().all(|leader| manager.is_ready(&leader.partition))).await;
+    let core = manager.core().expect("open");
+    let mut took = Vec::new();
+    for _ in 0..10 {
+        let start = Instant::now();
+        upkeep::round(core, None).await;
+        took.push(start.elapsed());
+    }
+    took.sort_unstable();
+    println!("a round over 5,000 idle partitions: {:?} at best, {:?} in the middle", took[0], took[5]);
+    assert!(took[0] < Duration::from_millis(100), "{took:?}");
+    assert_eq!(log.keys(0).len(), 5_000, "nothing was written");
+    manager.close();
+}

@@ -22,6 +22,8 @@ mod turns;
 
 pub(super) use ledger::Ledger;
 pub(super) use place::Place;
+#[cfg(test)]
+pub(super) use rounds::round;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -52,7 +52,7 @@ fn jittered(interval: Duration) -> Duration {
 
 /// Looks at the partitions led here (of `only`, if there is one) and at those nobody leads any more, and begins what is
 /// due. Waits while as much is under way as may be.
-async fn round(core: &Arc<Core>, only: Option<&HashSet<TopicIdPartition>>) {
+pub(in super::super) async fn round(core: &Arc<Core>, only: Option<&HashSet<TopicIdPartition>>) {
     let mut places = census(core);
     if only.is_none() {
         settle(core);
