@@ -388,7 +388,7 @@ async fn a_round_over_five_thousand_idle_partitions_costs_next_to_nothing() {
     let mut took = Vec::new();
     for _ in 0..10 {
         let start = Instant::now();
-        upkeep::round(core, None).await;
+        crate::metadata::manager::upkeep::round(core, None).await;
         took.push(start.elapsed());
     }
     took.sort_unstable();
