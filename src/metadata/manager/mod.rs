@@ -17,6 +17,7 @@ mod env;
 mod inquiry;
 mod instruments;
 mod intake;
+mod last_record;
 mod leadership;
 mod levels;
 mod local_log;

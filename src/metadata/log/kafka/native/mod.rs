@@ -11,6 +11,7 @@ mod code;
 mod consume;
 mod handle;
 mod identity;
+mod operate;
 mod produce;
 mod settings;
 mod topics;
