@@ -2,20 +2,37 @@
 
 use std::fmt::Write as _;
 
-use super::{Kind, Registry};
+use super::{Description, Kind, Registry};
 
 impl Registry {
     /// All values in Prometheus' text format, version 0.0.4: `undercroft_<group>_<name>` with underscores for hyphens.
     #[must_use]
     pub fn prometheus(&self) -> String {
         let mut out = String::new();
-        for (info, value) in self.infos().zip(self.read()) {
+        let (descriptions, values) = loop {
+            let (descriptions, described) = self.describe();
+            let (values, read) = self.read_with_generation();
+            if described == read {
+                break (descriptions, values);
+            }
+        };
+        let mut last = String::new();
+        for (Description { info, label, .. }, value) in descriptions.iter().zip(values) {
             let name = metric_name(info.group, &info.name);
-            let kind = match info.kind {
-                Kind::Counter => "counter",
-                Kind::Gauge => "gauge",
+            if name != last {
+                let kind = match info.kind {
+                    Kind::Counter => "counter",
+                    Kind::Gauge => "gauge",
+                };
+                let _ = writeln!(out, "# HELP {name} {}\n# TYPE {name} {kind}", escaped(&info.text));
+            }
+            let _ = match label {
+                Some((label, of)) => {
+                    writeln!(out, "{name}{{{label}=\"{}\"}} {value}", escaped(of).replace('"', "\\\""))
+                }
+                None => writeln!(out, "{name} {value}"),
             };
-            let _ = writeln!(out, "# HELP {name} {}\n# TYPE {name} {kind}\n{name} {value}", escaped(&info.text));
+            last = name;
         }
         out
     }
@@ -49,6 +66,22 @@ mod tests {
              # HELP undercroft_metadata_lag Records\\nbehind, C:\\\\x.\n\
              # TYPE undercroft_metadata_lag gauge\n\
              undercroft_metadata_lag -2\n"
+        );
+    }
+
+    #[test]
+    fn members_of_a_family_share_help_and_type_and_differ_in_their_label() {
+        let mut registry = Registry::new();
+        let family = registry.family("metadata", "dangling", "topic", Kind::Gauge, "Dangling.");
+        assert_eq!(registry.prometheus(), "");
+        family.with("b").set(2);
+        family.with("a\"\\").set(1);
+        assert_eq!(
+            registry.prometheus(),
+            "# HELP undercroft_metadata_dangling Dangling.\n\
+             # TYPE undercroft_metadata_dangling gauge\n\
+             undercroft_metadata_dangling{topic=\"a\\\"\\\\\"} 1\n\
+             undercroft_metadata_dangling{topic=\"b\"} 2\n"
         );
     }
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{Kind, Registry};
+use super::{FamilyInfo, Kind, MetricInfo, Registry};
 
 const INTRODUCTION: &str = "<!-- Generated from the registries by `make docs`; do not edit. -->
 # Metrics
@@ -26,16 +26,27 @@ release and behind a `…class.path`.
 pub fn markdown(registries: &[&Registry]) -> String {
     let mut out = INTRODUCTION.to_owned();
     let mut group = "";
-    for info in registries.iter().flat_map(|registry| registry.infos()) {
-        if info.group != group {
-            group = info.group;
-            let _ = write!(out, "\n## `type={group}`\n\n| metric | kind | meaning |\n|---|---|---|\n");
+    for registry in registries {
+        for info in registry.infos() {
+            row(&mut out, &mut group, info, "");
         }
-        let kind = match info.kind {
-            Kind::Counter => "counter",
-            Kind::Gauge => "gauge",
-        };
-        let _ = writeln!(out, "| `{}` | {kind} | {}. |", info.name, info.text.trim_end_matches('.'));
+        for FamilyInfo { info, label, mbean } in registry.families() {
+            let kafkas =
+                mbean.map(|name| format!(" In JMX `{name},{label}=…`, attribute `Value`.")).unwrap_or_default();
+            row(&mut out, &mut group, info, &format!(" One for each `{label}`.{kafkas}"));
+        }
     }
     out
+}
+
+fn row(out: &mut String, group: &mut &'static str, info: &MetricInfo, more: &str) {
+    if info.group != *group {
+        *group = info.group;
+        let _ = write!(out, "\n## `type={group}`\n\n| metric | kind | meaning |\n|---|---|---|\n");
+    }
+    let kind = match info.kind {
+        Kind::Counter => "counter",
+        Kind::Gauge => "gauge",
+    };
+    let _ = writeln!(out, "| `{}` | {kind} | {}.{more} |", info.name, info.text.trim_end_matches('.'));
 }

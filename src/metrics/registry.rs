@@ -1,9 +1,13 @@
 //! The metrics of one manager, in a fixed order.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use super::{Counter, Gauge, Timer};
+use parking_lot::Mutex;
+
+use super::family::Shelf;
+use super::{Counter, Family, FamilyInfo, Gauge, Timer};
 
 /// How a value moves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,10 +34,22 @@ enum Source {
     TimerMax(Timer),
 }
 
-/// All metrics of one manager. Rooms register while they are built; afterwards it is only read.
+/// One value of [`Registry::read`], in words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Description {
+    pub info: MetricInfo,
+    /// Name and value of the label of a family's member.
+    pub label: Option<(&'static str, String)>,
+    /// See [`FamilyInfo::mbean`].
+    pub mbean: Option<&'static str>,
+}
+
+/// All metrics of one manager. Rooms register while they are built; afterwards only the members of families change.
 #[derive(Debug, Default)]
 pub struct Registry {
     entries: Vec<(MetricInfo, Source)>,
+    families: Vec<FamilyInfo>,
+    shelf: Arc<Mutex<Shelf>>,
 }
 
 impl Registry {
@@ -70,26 +86,109 @@ impl Registry {
         timer
     }
 
-    /// What there is, in the order of [`Registry::read`].
+    /// Registers a metric that exists once for each value of `label`. It has no members yet.
+    pub fn family(
+        &mut self,
+        group: &'static str,
+        name: &'static str,
+        label: &'static str,
+        kind: Kind,
+        text: &'static str,
+    ) -> Family {
+        self.push_family(group, name, label, kind, text, None)
+    }
+
+    /// Like [`Registry::family`], for a metric that is known in Kafka under a JMX name of its own, such as
+    /// `kafka.server:type=BrokerTopicMetrics,name=DanglingRemoteLogCount`; the label is put behind it.
+    pub fn family_of_kafka(
+        &mut self,
+        group: &'static str,
+        name: &'static str,
+        label: &'static str,
+        kind: Kind,
+        text: &'static str,
+        mbean: &'static str,
+    ) -> Family {
+        self.push_family(group, name, label, kind, text, Some(mbean))
+    }
+
+    /// What there always is, in the order of [`Registry::read`].
     pub fn infos(&self) -> impl Iterator<Item = &MetricInfo> {
         self.entries.iter().map(|(info, _)| info)
     }
 
-    /// Values as of now, in the order of [`Registry::infos`].
-    #[allow(clippy::cast_precision_loss, reason = "JMX and Prometheus carry doubles")]
+    /// The families, whatever members they have.
+    pub fn families(&self) -> impl Iterator<Item = &FamilyInfo> {
+        self.families.iter()
+    }
+
+    /// All that there is now, in the order of [`Registry::read`], and the generation that this order belongs to.
+    #[must_use]
+    pub fn describe(&self) -> (Vec<Description>, u64) {
+        let own = self.infos().map(|info| Description { info: info.clone(), label: None, mbean: None });
+        let mut all: Vec<_> = own.collect();
+        let shelf = self.shelf.lock();
+        for (family, members) in self.families.iter().zip(&shelf.members) {
+            all.extend(members.keys().map(|value| Description {
+                info: family.info.clone(),
+                label: Some((family.label, value.clone())),
+                mbean: family.mbean,
+            }));
+        }
+        (all, shelf.generation)
+    }
+
+    /// Another number than before once a member of a family has come or gone.
+    #[must_use]
+    pub fn generation(&self) -> u64 {
+        self.shelf.lock().generation
+    }
+
+    /// Values as of now: those of [`Registry::infos`], then the members of each family, by the value of their label.
     pub fn read(&self) -> impl Iterator<Item = f64> {
-        self.entries.iter().map(|(_, source)| match source {
+        self.read_with_generation().0.into_iter()
+    }
+
+    /// [`Registry::read`], and the generation that its order belongs to.
+    #[must_use]
+    #[allow(clippy::cast_precision_loss, reason = "JMX and Prometheus carry doubles")]
+    pub fn read_with_generation(&self) -> (Vec<f64>, u64) {
+        let own = self.entries.iter().map(|(_, source)| match source {
             Source::Counter(counter) => counter.get() as f64,
             Source::Gauge(gauge) => gauge.get() as f64,
             Source::TimerTotal(timer) => timer.total_us.get() as f64,
             Source::TimerMax(timer) => timer.max_us.load(Ordering::Relaxed) as f64,
-        })
+        });
+        let mut values: Vec<_> = own.collect();
+        let shelf = self.shelf.lock();
+        values.extend(shelf.members.iter().flat_map(|members| members.values()).map(|gauge| gauge.get() as f64));
+        (values, shelf.generation)
     }
 
     fn push(&mut self, group: &'static str, name: String, kind: Kind, text: Cow<'static, str>, source: Source) {
-        let is_new = self.infos().all(|info| (info.group, &info.name) != (group, &name));
-        debug_assert!(is_new, "{group} {name} is registered twice: a reader could not tell the two apart");
+        self.expect_new(group, &name);
         self.entries.push((MetricInfo { group, name, kind, text }, source));
+    }
+
+    fn push_family(
+        &mut self,
+        group: &'static str,
+        name: &'static str,
+        label: &'static str,
+        kind: Kind,
+        text: &'static str,
+        mbean: Option<&'static str>,
+    ) -> Family {
+        self.expect_new(group, name);
+        let info = MetricInfo { group, name: name.to_owned(), kind, text: text.into() };
+        self.families.push(FamilyInfo { info, label, mbean });
+        Family::new(&self.shelf)
+    }
+
+    fn expect_new(&self, group: &str, name: &str) {
+        let mut infos = self.infos().chain(self.families().map(|family| &family.info));
+        let is_new = infos.all(|info| (info.group, info.name.as_str()) != (group, name));
+        debug_assert!(is_new, "{group} {name} is registered twice: a reader could not tell the two apart");
     }
 }
 
@@ -135,6 +234,43 @@ mod tests {
         open.add(-5);
         assert_eq!(registry.read().collect::<Vec<_>>(), [3.0, 2.0, 40.0, 30.0, -1.0]);
         assert_eq!((fetch.count(), open.get(), copies.get()), (2, -1, 3));
+    }
+
+    #[test]
+    fn a_member_of_a_family_comes_behind_all_else_and_with_a_new_generation() {
+        let mut registry = Registry::new();
+        let of_topic = registry.family("metadata", "dangling", "topic", Kind::Gauge, "Dangling.");
+        let of_store = registry.family_of_kafka("metadata", "late", "topic", Kind::Gauge, "Late.", "kafka:name=Late");
+        registry.gauge("metadata", "open", "Open.").set(7);
+        assert_eq!(registry.describe().0.len(), 1, "a family begins without members");
+        let generation = registry.generation();
+        of_store.with("a").set(1);
+        of_topic.with("b").set(2);
+        of_topic.with("a").set(3);
+        of_topic.with("a").add(1);
+        let (described, later) = registry.describe();
+        assert_ne!(generation, later);
+        let named: Vec<_> = described
+            .iter()
+            .map(|it| (it.info.name.as_str(), it.label.as_ref().map(|(_, value)| value.as_str()), it.mbean))
+            .collect();
+        assert_eq!(
+            named,
+            [
+                ("open", None, None),
+                ("dangling", Some("a"), None),
+                ("dangling", Some("b"), None),
+                ("late", Some("a"), Some("kafka:name=Late")),
+            ]
+        );
+        assert_eq!(registry.read_with_generation(), (vec![7.0, 4.0, 2.0, 1.0], later));
+
+        of_topic.retain(|topic| topic == "b");
+        assert_eq!(registry.read().collect::<Vec<_>>(), [7.0, 2.0, 1.0]);
+        let gone = registry.generation();
+        assert_ne!(gone, later);
+        of_topic.retain(|topic| topic == "b");
+        assert_eq!(registry.generation(), gone, "nothing changed");
     }
 
     #[test]

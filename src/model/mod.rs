@@ -5,6 +5,7 @@
 mod epochs;
 mod ids;
 mod index;
+mod joints;
 mod offset;
 mod segment;
 mod state;
@@ -12,6 +13,7 @@ mod state;
 pub use epochs::{EpochsError, SegmentEpochs};
 pub use ids::{KafkaUuid, ParseUuidError, SegmentId, TopicIdPartition, is_topic_name};
 pub use index::IndexType;
+pub use joints::{CopyEnd, ObjectsError, SegmentLedger, SegmentObjects};
 pub use offset::{BrokerId, LeaderEpoch, Offset};
 pub use segment::{PartitionDelete, SegmentMetadata, SegmentUpdate};
 pub use state::{PartitionDeleteState, SegmentState};
