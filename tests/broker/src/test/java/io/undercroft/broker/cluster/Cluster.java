@@ -168,6 +168,8 @@ final class Cluster implements Brokers, AutoCloseable {
             {"auto.leader.rebalance.enable", "false"},
             {"remote.log.manager.task.interval.ms", "500"},
             {"remote.log.metadata.manager.listener.name", "PLAINTEXT"},
+            // How long a client waits for a broker that has stopped answering; 60 s would be most of a test.
+            {"rlmm.config.remote.log.metadata.common.client.request.timeout.ms", "6000"},
             {"rlmm.config.remote.log.metadata.topic.num.partitions", "3"},
             {"rlmm.config.remote.log.metadata.topic.replication.factor", replicas},
             {"rlmm.config.remote.log.metadata.topic.min.isr", size > 1 ? "2" : "1"},
