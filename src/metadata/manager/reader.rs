@@ -4,8 +4,6 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crc_fast::{CrcAlgorithm, Digest};
-
 use crate::metadata::log::{LogError, LogEvent, LogReader};
 use crate::metadata::partition::Outcome;
 
@@ -26,19 +24,98 @@ struct Reading {
     meta: Arc<MetaPartition>,
     /// The next offset that was not applied yet.
     position: i64,
-    /// Offset and fingerprint of the last record that was applied: a log that has another one there is another log.
-    last: Option<(i64, u64)>,
+    /// The last record that was applied: a log that has another one at its offset is another log.
+    last: LastRecord,
     /// The round that was asked for when the read began that runs now.
     round: u64,
     is_assigned: bool,
+    /// Whether the poll under way has moved the position.
+    is_moved: bool,
+}
+
+/// The readings, by the number of their metadata partition: a lookup for each record must cost next to nothing.
+#[derive(Default)]
+struct Readings(Vec<Option<Reading>>);
+
+/// A copy of a record, in memory that is used again: nobody asks for it unless the log is read again, so it must be
+/// cheap to take.
+#[derive(Default)]
+struct LastRecord {
+    /// None if there is none yet.
+    offset: Option<i64>,
+    timestamp_ms: i64,
+    key_len: Option<usize>,
+    value_len: Option<usize>,
+    /// Key and value, one after the other.
+    bytes: Vec<u8>,
 }
 
 /// What one poll brought, told to the waiters at once.
 #[derive(Default)]
 struct Progress {
-    marks: HashMap<i32, i64>,
+    /// Partitions whose position moved.
+    moved: Vec<i32>,
     exceptions: HashMap<i32, Vec<(i64, Outcome)>>,
     are_rounds_met: bool,
+}
+
+impl Reading {
+    fn move_to(&mut self, position: i64, progress: &mut Progress) {
+        self.position = position;
+        if !std::mem::replace(&mut self.is_moved, true) {
+            progress.moved.push(self.meta.index);
+        }
+    }
+}
+
+impl Readings {
+    fn get_mut(&mut self, index: i32) -> Option<&mut Reading> {
+        self.0.get_mut(usize::try_from(index).ok()?)?.as_mut()
+    }
+
+    fn get_or_begin(&mut self, meta: Arc<MetaPartition>) -> &mut Reading {
+        // Metadata partitions are numbered from 0.
+        let index = usize::try_from(meta.index).unwrap_or_default();
+        if self.0.len() <= index {
+            self.0.resize_with(index + 1, || None);
+        }
+        self.0[index].get_or_insert_with(|| Reading {
+            meta,
+            position: 0,
+            last: LastRecord::default(),
+            round: 0,
+            is_assigned: false,
+            is_moved: false,
+        })
+    }
+
+    fn remove(&mut self, index: i32) -> Option<Reading> {
+        self.0.get_mut(usize::try_from(index).ok()?)?.take()
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &Reading> {
+        self.0.iter().flatten()
+    }
+
+    fn iter_mut(&mut self) -> impl Iterator<Item = &mut Reading> {
+        self.0.iter_mut().flatten()
+    }
+}
+
+impl LastRecord {
+    fn remember(&mut self, offset: i64, timestamp_ms: i64, key: Option<&[u8]>, value: Option<&[u8]>) {
+        (self.offset, self.timestamp_ms) = (Some(offset), timestamp_ms);
+        (self.key_len, self.value_len) = (key.map(<[u8]>::len), value.map(<[u8]>::len));
+        self.bytes.clear();
+        self.bytes.extend_from_slice(key.unwrap_or_default());
+        self.bytes.extend_from_slice(value.unwrap_or_default());
+    }
+
+    fn is(&self, timestamp_ms: i64, key: Option<&[u8]>, value: Option<&[u8]>) -> bool {
+        let (key_len, value_len) = (key.map(<[u8]>::len), value.map(<[u8]>::len));
+        (self.timestamp_ms, self.key_len, self.value_len) == (timestamp_ms, key_len, value_len)
+            && self.bytes.iter().eq(key.unwrap_or_default().iter().chain(value.unwrap_or_default()))
+    }
 }
 
 /// Runs until the manager is closed.
@@ -46,7 +123,7 @@ pub(super) fn run(core: &Arc<Core>) {
     let mut thread = Thread {
         core,
         intake: Intake::new(Arc::clone(core)),
-        readings: HashMap::new(),
+        readings: Readings::default(),
         quiet: Quiet::patient(PATIENCE),
         pause: core.options.retry_pause,
         reconciled: None,
@@ -75,7 +152,7 @@ pub(super) fn run(core: &Arc<Core>) {
 struct Thread<'a> {
     core: &'a Arc<Core>,
     intake: Intake,
-    readings: HashMap<i32, Reading>,
+    readings: Readings,
     quiet: Quiet,
     pause: Duration,
     reconciled: Option<Instant>,
@@ -93,7 +170,7 @@ impl Thread<'_> {
             self.core.bell.take();
             self.core.bell.wait(until.saturating_duration_since(Instant::now()));
         }
-        for reading in self.readings.values_mut() {
+        for reading in self.readings.iter_mut() {
             reading.is_assigned = false;
         }
         self.reconciled = None;
@@ -127,20 +204,14 @@ impl Thread<'_> {
             self.core.waiters.lock().forget(unused.index);
             let live = i64::try_from(unused.live_segments()).unwrap_or(0);
             self.core.instruments.segments_live.add(-live);
-            if self.readings.remove(&unused.index).is_some_and(|reading| reading.is_assigned) {
+            if self.readings.remove(unused.index).is_some_and(|reading| reading.is_assigned) {
                 reader.unassign(unused.index)?;
             }
         }
         let wanted: Vec<_> = self.core.directory.read().meta.values().cloned().collect();
         for meta in wanted {
             let index = meta.index;
-            let reading = self.readings.entry(index).or_insert_with(|| Reading {
-                meta,
-                position: 0,
-                last: None,
-                round: 0,
-                is_assigned: false,
-            });
+            let reading = self.readings.get_or_begin(meta);
             let asked = reading.meta.asked();
             // One round after the other: assignments that keep coming must not put off the end for ever.
             let is_round_over = asked > reading.round && reading.meta.met() >= reading.round;
@@ -163,25 +234,24 @@ impl Thread<'_> {
         let Self { core, intake, readings, quiet, pause, .. } = self;
         let polled = reader.poll(POLL_MAX, &mut |event| match event {
             LogEvent::Record { partition, offset, timestamp_ms, key, value } => {
-                let Some(reading) = readings.get_mut(&partition) else { return };
+                let Some(reading) = readings.get_mut(partition) else { return };
                 if offset < reading.position {
-                    if let Some((_, print)) = reading.last.filter(|&(last, _)| last == offset) {
-                        let is_same = print == fingerprint(timestamp_ms, key, value);
+                    if reading.last.offset == Some(offset) {
+                        let is_same = reading.last.is(timestamp_ms, key, value);
                         recognise(core, reading, offset, is_same);
                         progress.are_rounds_met |= !is_same;
                     }
                     return;
                 }
-                reading.last = Some((offset, fingerprint(timestamp_ms, key, value)));
+                reading.last.remember(offset, timestamp_ms, key, value);
                 let outcome = intake.record(&reading.meta, offset, key, value);
-                reading.position = offset.saturating_add(1);
-                progress.marks.insert(partition, reading.position);
+                reading.move_to(offset.saturating_add(1), &mut progress);
                 if outcome != Outcome::Applied && reading.meta.has_writes() {
                     progress.exceptions.entry(partition).or_default().push((offset, outcome));
                 }
             }
             LogEvent::End { partition, next_offset } => {
-                let Some(reading) = readings.get_mut(&partition) else { return };
+                let Some(reading) = readings.get_mut(partition) else { return };
                 *pause = core.options.retry_pause;
                 quiet.succeeded(READING);
                 *core.reading_failure.lock() = None;
@@ -190,8 +260,7 @@ impl Thread<'_> {
                     progress.are_rounds_met = true;
                     return;
                 }
-                reading.position = next_offset;
-                progress.marks.insert(partition, next_offset);
+                reading.move_to(next_offset, &mut progress);
                 progress.are_rounds_met |= reading.meta.meet(reading.round);
                 if reading.meta.asked() > reading.round {
                     core.bell.ring();
@@ -202,7 +271,7 @@ impl Thread<'_> {
                 quiet.failed(READING, &error);
                 let is_fatal = matches!(error, LogError::Mismatch { .. } | LogError::Corrupt { .. });
                 let is_meant = |index: i32| partition.is_none_or(|partition| partition == index);
-                for reading in readings.values().filter(|reading| is_meant(reading.meta.index)) {
+                for reading in readings.iter().filter(|reading| is_meant(reading.meta.index)) {
                     reading.meta.set_trouble(error.to_string(), is_fatal);
                 }
                 if is_fatal {
@@ -215,29 +284,20 @@ impl Thread<'_> {
         polled
     }
 
-    fn tell(&self, progress: Progress) {
-        let Progress { marks, exceptions, are_rounds_met } = progress;
-        if !marks.is_empty() {
+    fn tell(&mut self, progress: Progress) {
+        let Progress { moved, exceptions, are_rounds_met } = progress;
+        if !moved.is_empty() {
             let mut waiters = self.core.waiters.lock();
-            for (partition, mark) in marks {
-                waiters.applied(partition, mark, exceptions.get(&partition).map_or(&[], Vec::as_slice));
+            for partition in moved {
+                let Some(reading) = self.readings.get_mut(partition) else { continue };
+                reading.is_moved = false;
+                waiters.applied(partition, reading.position, exceptions.get(&partition).map_or(&[], Vec::as_slice));
             }
         }
         if are_rounds_met {
             self.core.count_partitions();
         }
     }
-}
-
-/// What tells a record from another one that took its place.
-fn fingerprint(timestamp_ms: i64, key: Option<&[u8]>, value: Option<&[u8]>) -> u64 {
-    let mut digest = Digest::new(CrcAlgorithm::Crc64Nvme);
-    digest.update(&timestamp_ms.to_be_bytes());
-    for part in [key, value] {
-        digest.update(&part.map_or(u64::MAX, |part| part.len() as u64).to_be_bytes());
-        digest.update(part.unwrap_or_default());
-    }
-    digest.finalize()
 }
 
 /// The log is read again, and here is what was the last record of it: it tells whether it is still the same log.
