@@ -58,17 +58,30 @@ public final class TieredTopic implements AutoCloseable {
     public static TieredTopic create(Brokers brokers, String name, int partitions, int segmentBytes, int valueBytes,
             Map<String, String> settings) throws ExecutionException, InterruptedException {
         TieredTopic topic = new TieredTopic(brokers, name, partitions, new Sample(valueBytes));
-        Map<String, String> all = new HashMap<>(Map.of(
+        Map<String, String> all = new HashMap<>(settings(segmentBytes));
+        all.putAll(settings);
+        NewTopic spec = new NewTopic(name, partitions, brokers.replicas()).configs(all);
+        topic.admin.createTopics(List.of(spec)).all().get();
+        return topic;
+    }
+
+    /** One partition, with its only replica on one broker. */
+    public static TieredTopic createOn(Brokers brokers, String name, int broker, int segmentBytes, int valueBytes)
+            throws ExecutionException, InterruptedException {
+        TieredTopic topic = new TieredTopic(brokers, name, 1, new Sample(valueBytes));
+        NewTopic spec = new NewTopic(name, Map.of(0, List.of(broker))).configs(settings(segmentBytes));
+        topic.admin.createTopics(List.of(spec)).all().get();
+        return topic;
+    }
+
+    private static Map<String, String> settings(int segmentBytes) {
+        return Map.of(
                 "remote.storage.enable", "true",
                 "segment.bytes", Integer.toString(segmentBytes),
                 "local.retention.ms", "1000",
                 "retention.ms", "86400000",
                 "file.delete.delay.ms", "200",
-                "index.interval.bytes", "4096"));
-        all.putAll(settings);
-        NewTopic spec = new NewTopic(name, partitions, brokers.replicas()).configs(all);
-        topic.admin.createTopics(List.of(spec)).all().get();
-        return topic;
+                "index.interval.bytes", "4096");
     }
 
     /** Appends {@code records} to each partition. */

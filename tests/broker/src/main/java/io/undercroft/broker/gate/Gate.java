@@ -5,13 +5,14 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.Map;
+import org.apache.kafka.server.log.remote.storage.RemoteLogSegmentId;
 import org.apache.kafka.server.log.remote.storage.RemoteStorageException;
 
 /**
  * A point that a broker passes on its way through a copy or a delete.
  *
- * <p>If a file with the step's name is in the folder, whoever comes leaves a file {@code <step>.reached} and does what the
- * file says: {@code hold} waits until the file is gone, {@code fail} throws what a manager may throw, {@code crash} throws
+ * <p>If a file {@code <step>@<topic>} is in the folder, whoever comes with a segment of this topic leaves a file
+ * {@code <step>@<topic>.reached} and does what the file says: {@code hold} waits until the file is gone, {@code fail} throws what a manager may throw, {@code crash} throws
  * what none should. With no file, a step costs one look.
  */
 final class Gate {
@@ -24,14 +25,14 @@ final class Gate {
     }
 
     /** Passes, waits or throws, as the folder says. An interrupt ends a wait and stays set. */
-    void pass(String step) throws RemoteStorageException {
-        Path order = folder.resolve(step);
+    void pass(String step, RemoteLogSegmentId segment) throws RemoteStorageException {
+        Path order = order(step, segment);
         String text = read(order);
         if (text == null) {
             return;
         }
         try {
-            Files.writeString(folder.resolve(step + ".reached"), Thread.currentThread().getName());
+            Files.writeString(Path.of(order + ".reached"), segment.id() + " " + Thread.currentThread().getName());
         } catch (IOException e) {
             throw new IllegalStateException("gate " + step, e);
         }
@@ -44,8 +45,12 @@ final class Gate {
     }
 
     /** Whether an order lies there. */
-    boolean isShut(String step) {
-        return Files.exists(folder.resolve(step));
+    boolean isShut(String step, RemoteLogSegmentId segment) {
+        return Files.exists(order(step, segment));
+    }
+
+    private Path order(String step, RemoteLogSegmentId segment) {
+        return folder.resolve(step + "@" + segment.topicIdPartition().topic());
     }
 
     private static void hold(Path order) {

@@ -10,6 +10,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import org.apache.kafka.common.TopicIdPartition;
 import org.apache.kafka.server.log.remote.storage.RemoteLogMetadataManager;
+import org.apache.kafka.server.log.remote.storage.RemoteLogSegmentId;
 import org.apache.kafka.server.log.remote.storage.RemoteLogSegmentMetadata;
 import org.apache.kafka.server.log.remote.storage.RemoteLogSegmentMetadataUpdate;
 import org.apache.kafka.server.log.remote.storage.RemotePartitionDeleteMetadata;
@@ -34,19 +35,21 @@ public final class GatedMetadataManager implements RemoteLogMetadataManager {
 
     @Override
     public CompletableFuture<Void> addRemoteLogSegmentMetadata(RemoteLogSegmentMetadata segment) throws RemoteStorageException {
-        gate.pass("add-before");
-        return after("add-after", inner.addRemoteLogSegmentMetadata(segment));
+        RemoteLogSegmentId id = segment.remoteLogSegmentId();
+        gate.pass("add-before", id);
+        return after("add-after", id, inner.addRemoteLogSegmentMetadata(segment));
     }
 
     @Override
     public CompletableFuture<Void> updateRemoteLogSegmentMetadata(RemoteLogSegmentMetadataUpdate update) throws RemoteStorageException {
         String step = update.state().name().toLowerCase(Locale.ROOT);
-        gate.pass(step + "-before");
-        return after(step + "-after", inner.updateRemoteLogSegmentMetadata(update));
+        gate.pass(step + "-before", update.remoteLogSegmentId());
+        return after(step + "-after", update.remoteLogSegmentId(), inner.updateRemoteLogSegmentMetadata(update));
     }
 
-    private CompletableFuture<Void> after(String step, CompletableFuture<Void> write) throws RemoteStorageException {
-        if (gate.isShut(step)) {
+    private CompletableFuture<Void> after(String step, RemoteLogSegmentId segment, CompletableFuture<Void> write)
+            throws RemoteStorageException {
+        if (gate.isShut(step, segment)) {
             try {
                 write.get();
             } catch (ExecutionException failed) {
@@ -56,7 +59,7 @@ public final class GatedMetadataManager implements RemoteLogMetadataManager {
                 return write;
             }
         }
-        gate.pass(step);
+        gate.pass(step, segment);
         return write;
     }
 

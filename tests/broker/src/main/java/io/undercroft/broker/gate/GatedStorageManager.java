@@ -25,9 +25,9 @@ public final class GatedStorageManager implements RemoteStorageManager {
     @Override
     public Optional<CustomMetadata> copyLogSegmentData(RemoteLogSegmentMetadata segment, LogSegmentData data)
             throws RemoteStorageException {
-        gate.pass("copy-before");
+        gate.pass("copy-before", segment.remoteLogSegmentId());
         Optional<CustomMetadata> custom = inner.copyLogSegmentData(segment, data);
-        gate.pass("copy-after");
+        gate.pass("copy-after", segment.remoteLogSegmentId());
         return custom;
     }
 
@@ -48,9 +48,9 @@ public final class GatedStorageManager implements RemoteStorageManager {
 
     @Override
     public void deleteLogSegmentData(RemoteLogSegmentMetadata segment) throws RemoteStorageException {
-        gate.pass("delete-before");
+        gate.pass("delete-before", segment.remoteLogSegmentId());
         inner.deleteLogSegmentData(segment);
-        gate.pass("delete-after");
+        gate.pass("delete-after", segment.remoteLogSegmentId());
     }
 
     @Override

@@ -43,14 +43,14 @@ class LeaderKeysIT {
             cluster.start();
             try (TieredTopic topic = TieredTopic.create(cluster, "zombie", 1, 1 << 20, 1000)) {
                 cluster.lead(topic.name(), 0, 1);
-                gates.hold("add-before");
+                gates.hold("add-before", topic.name());
                 topic.produce(2_200);
-                gates.awaitReached("add-before");
+                gates.awaitReached("add-before", topic.name());
                 cluster.broker(1).pause();
                 cluster.awaitLeader(topic.name(), 0, leader -> leader != 1, "another than broker 1");
                 Await.until("the new leader to have copied the segment", Cluster.SOON,
                         () -> topic.offsets(OffsetSpec.latestTiered()).get(0) > 1_500);
-                gates.open("add-before");
+                gates.open();
                 cluster.broker(1).resume();
                 cluster.awaitInSync();
                 topic.awaitOnlyRemote(Cluster.SOON);
