@@ -98,7 +98,8 @@ impl PartitionState {
     fn take_mark(&mut self, delete: &PartitionDelete, entry: Entry<'_>) -> Outcome {
         let is_keyed = matches!(entry.key, Some(RecordKey::Partition(key)) if key.to_partition() == self.partition);
         let is_keyed = is_keyed || self.mark.is_some_and(|mark| mark.is_keyed);
-        self.mark = Some(Mark { state: delete.state, is_keyed, seen_ms: entry.seen_ms });
+        self.mark = Some(Mark { is_keyed, seen_ms: entry.seen_ms });
+        self.work.deletion = Some(delete.state);
         Outcome::Applied
     }
 
@@ -113,7 +114,7 @@ impl PartitionState {
         let outcome = change(self);
         let after = self.share(segment);
         self.work = self.work.minus(before).plus(after);
-        let is_unsettled = self.segments.get(&segment).is_some_and(|known| known.state != SegmentState::CopyFinished);
+        let is_unsettled = self.live.get(segment).is_some_and(|known| known.state != SegmentState::CopyFinished);
         if is_unsettled {
             self.unsettled.insert(segment, seen_ms);
         } else {
@@ -128,8 +129,8 @@ impl PartitionState {
             && timestamp_ms.saturating_add(FADES_AFTER_MS) < self.newest_ms
         {
             self.fading.pop_front();
-            if self.gone.get(&segment).is_some_and(|gone| gone.book.is_empty() && gone.timestamp_ms == timestamp_ms) {
-                self.gone.remove(&segment);
+            if self.gone.get(segment).is_some_and(|gone| self.other_keys.is_empty(gone.holder())) {
+                self.gone.remove(segment);
             }
         }
     }
