@@ -98,8 +98,7 @@ impl PartitionState {
     fn take_mark(&mut self, delete: &PartitionDelete, entry: Entry<'_>) -> Outcome {
         let is_keyed = matches!(entry.key, Some(RecordKey::Partition(key)) if key.to_partition() == self.partition);
         let is_keyed = is_keyed || self.mark.is_some_and(|mark| mark.is_keyed);
-        self.mark = Some(Mark { is_keyed, seen_ms: entry.seen_ms });
-        self.work.deletion = Some(delete.state);
+        self.mark = Some(Mark { state: delete.state, is_keyed, seen_ms: entry.seen_ms });
         Outcome::Applied
     }
 

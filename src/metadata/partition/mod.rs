@@ -35,7 +35,7 @@ pub use work::{Amount, NullKeyFact, Unsettled, Work};
 use std::collections::{HashMap, VecDeque};
 
 use crate::metadata::plan::Laws;
-use crate::model::{KafkaUuid, LeaderEpoch, Offset, TopicIdPartition};
+use crate::model::{KafkaUuid, LeaderEpoch, Offset, PartitionDeleteState, TopicIdPartition};
 
 use blobs::Blobs;
 use book::OtherKeys;
@@ -70,6 +70,7 @@ pub struct PartitionState {
 /// The last mark of the whole partition's deletion.
 #[derive(Debug, Clone, Copy)]
 struct Mark {
+    state: PartitionDeleteState,
     is_keyed: bool,
     seen_ms: i64,
 }
@@ -125,6 +126,12 @@ impl PartitionState {
     #[must_use]
     pub fn live_segments(&self) -> usize {
         self.live.len()
+    }
+
+    /// The last mark of the whole partition's deletion. It changes no segment.
+    #[must_use]
+    pub fn deletion(&self) -> Option<PartitionDeleteState> {
+        self.mark.map(|mark| mark.state)
     }
 
     fn lineage(&self, epoch: LeaderEpoch) -> Option<&Lineage> {

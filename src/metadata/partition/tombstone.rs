@@ -12,10 +12,7 @@ impl PartitionState {
     /// a reader of a cleaned log never meets it. What its other keys say is kept, as that reader keeps it.
     pub(super) fn take_tombstone(&mut self, entry: Entry<'_>) -> Outcome {
         match entry.key {
-            Some(RecordKey::Partition(key)) if key.to_partition() == self.partition => {
-                self.mark = None;
-                self.work.deletion = None;
-            }
+            Some(RecordKey::Partition(key)) if key.to_partition() == self.partition => self.mark = None,
             Some(RecordKey::Segment(key)) if key.partition.to_partition() == self.partition => {
                 let name = KeyName::new(key);
                 for segment in self.owners(key, name) {

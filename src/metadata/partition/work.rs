@@ -1,6 +1,6 @@
 //! What is left to do for a partition.
 
-use crate::model::{KafkaUuid, PartitionDeleteState, SegmentId, SegmentMetadata, SegmentState};
+use crate::model::{KafkaUuid, SegmentId, SegmentMetadata, SegmentState};
 
 use super::PartitionState;
 use super::segment::{Gone, Segment};
@@ -19,8 +19,6 @@ pub struct Work {
     pub unkeyed_facts: usize,
     /// Updates whose segment is not known.
     pub orphan_updates: usize,
-    /// The last mark of the whole partition's deletion. It changes no segment.
-    pub deletion: Option<PartitionDeleteState>,
 }
 
 /// Segments and their size as the broker wrote them.
@@ -69,15 +67,14 @@ impl PartitionState {
     /// A segment in any state short of the end of its deletion, and when its last record was read if it is unsettled.
     #[must_use]
     pub fn look(&self, segment: KafkaUuid) -> Option<Unsettled> {
-        let known = self.segments.get(&segment)?;
-        let metadata = known.to_metadata(&self.partition, segment);
+        let known = self.live.get(segment)?;
         let seen_ms = self.unsettled.get(&segment).copied().unwrap_or(i64::MIN);
-        Some(Unsettled { metadata, is_claimed: known.is_claimed, seen_ms })
+        Some(Unsettled { metadata: self.metadata(known), is_claimed: known.is_claimed, seen_ms })
     }
 
     /// What [`PartitionState::look`] shows, of all segments, in no order.
     pub fn look_all(&self) -> impl Iterator<Item = Unsettled> {
-        self.segments.keys().filter_map(|&segment| self.look(segment))
+        self.live.iter().filter_map(|segment| self.look(segment.uuid()))
     }
 
     /// Facts that rest on records without a key. Of a segment whose deletion has ended only its state counts, and only as
@@ -152,7 +149,6 @@ impl Work {
             gone_with_keys: count(self.gone_with_keys, other.gone_with_keys),
             unkeyed_facts: count(self.unkeyed_facts, other.unkeyed_facts),
             orphan_updates: count(self.orphan_updates, other.orphan_updates),
-            deletion: self.deletion,
         }
     }
 }
