@@ -115,15 +115,10 @@ pub static CLIENT_SETTINGS: [ClientSettings; 14] = [
     },
     ClientSettings {
         fate: Fate::Understood,
-        names: &[
-            "ssl.truststore.type",
-            "ssl.truststore.location",
-            "ssl.truststore.password",
-            "ssl.truststore.certificates",
-        ],
+        names: &["ssl.truststore.type", "ssl.truststore.location", "ssl.truststore.certificates"],
         text: "PEM, as a file or in place; without any, the system's certificates. In a broker also JKS, PKCS12 and whatever \
-               else the JVM reads: the plugin hands their certificates on in memory. Other hosts have PEM alone. A \
-               password is refused with PEM, as in Java.",
+               else the JVM reads: the plugin hands their certificates on in memory. Other hosts have PEM alone. \
+               `ssl.truststore.password` is refused with PEM, as in Java.",
     },
     ClientSettings {
         fate: Fate::Understood,
