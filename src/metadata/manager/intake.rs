@@ -4,8 +4,9 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use crate::metadata::partition::{Entry, Outcome, Refusal};
+use crate::metadata::plan::Level;
 use crate::model::TopicIdPartition;
-use crate::wire::{self, DecodeError, PartitionKey, RecordKey};
+use crate::wire::{self, DecodeError, LevelRecord, PartitionKey, Record, RecordKey};
 
 use super::core::Core;
 use super::directory::MetaPartition;
@@ -45,6 +46,9 @@ impl Intake {
             Ok(body) => body,
             Err(error) => return self.unreadable(meta, offset, &error),
         };
+        if let Some(Record::Level(level)) = body {
+            self.level(meta, level);
+        }
         let partition = match &body {
             Some(record) => record.partition().cloned(),
             None => key.as_ref().and_then(RecordKey::partition).map(PartitionKey::to_partition),
@@ -62,6 +66,29 @@ impl Intake {
             Some(Outcome::Refused(_)) => instruments.records_refused.increment(),
         }
         outcome.unwrap_or(Outcome::Applied)
+    }
+
+    /// It says what writers may write from now on, and nothing about the records before it.
+    fn level(&self, meta: &MetaPartition, record: LevelRecord) {
+        match Level::from_number(record.level) {
+            Some(level) => {
+                if meta.set_level(level) {
+                    self.core.count_partitions();
+                }
+            }
+            None => self.newer(meta, &format!("level {} is not known", record.level)),
+        }
+    }
+
+    fn newer(&self, meta: &MetaPartition, what: &str) {
+        if !self.core.options.are_newer_records_ignored && meta.set_too_new() {
+            tracing::error!(
+                "metadata partition {}: {what}; its partitions are not ready until this plugin is upgraded or \
+                 `undercroft.metadata.ignore.newer.records` is set",
+                meta.index
+            );
+            self.core.count_partitions();
+        }
     }
 
     fn apply(&self, meta: &MetaPartition, partition: &TopicIdPartition, entry: Entry<'_>) -> Outcome {
@@ -86,14 +113,7 @@ impl Intake {
         };
         if matches!(error, DecodeError::NewerVersion { .. }) {
             self.core.instruments.records_newer.increment();
-            if !self.core.options.are_newer_records_ignored && meta.set_too_new() {
-                tracing::error!(
-                    "metadata partition {} offset {offset}: {error}; its partitions are not ready until this plugin is \
-                     upgraded or `undercroft.metadata.ignore.newer.records` is set",
-                    meta.index
-                );
-                self.core.count_partitions();
-            }
+            self.newer(meta, &format!("offset {offset}: {error}"));
         } else {
             self.core.instruments.records_unparsable.increment();
         }

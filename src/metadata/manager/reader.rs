@@ -4,42 +4,38 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crc_fast::{CrcAlgorithm, Digest};
-
 use crate::metadata::log::{LogError, LogEvent, LogReader};
 use crate::metadata::partition::Outcome;
 
 use super::core::Core;
 use super::delay::now_ms;
-use super::directory::MetaPartition;
 use super::env::RETRY_PAUSE_MAX;
 use super::intake::{Intake, Raw};
 use super::quiet::Quiet;
-use super::startup;
+use super::reading::{Forgetting, Reading, Readings};
+use super::{levels, startup};
 
 const POLL_MAX: Duration = Duration::from_millis(500);
 /// A broker's listener goes down before this manager is closed, and a cluster's brokers are restarted.
 const PATIENCE: Duration = Duration::from_secs(10);
 const READING: &str = "reading the log of remote segment metadata";
 
-/// A metadata partition as the thread sees it.
-struct Reading {
-    meta: Arc<MetaPartition>,
-    /// The next offset that was not applied yet.
-    position: i64,
-    /// Offset and fingerprint of the last record that was applied: a log that has another one there is another log.
-    last: Option<(i64, u64)>,
-    /// The round that was asked for when the read began that runs now.
-    round: u64,
-    is_assigned: bool,
-}
-
 /// What one poll brought, told to the waiters at once.
 #[derive(Default)]
 struct Progress {
-    marks: HashMap<i32, i64>,
+    /// Partitions whose position moved.
+    moved: Vec<i32>,
     exceptions: HashMap<i32, Vec<(i64, Outcome)>>,
     are_rounds_met: bool,
+}
+
+impl Progress {
+    fn move_to(&mut self, reading: &mut Reading, position: i64) {
+        reading.position = position;
+        if !std::mem::replace(&mut reading.is_moved, true) {
+            self.moved.push(reading.meta.index);
+        }
+    }
 }
 
 /// Runs until the manager is closed.
@@ -47,7 +43,7 @@ pub(super) fn run(core: &Arc<Core>) {
     let mut thread = Thread {
         core,
         intake: Intake::new(Arc::clone(core)),
-        readings: HashMap::new(),
+        readings: Readings::default(),
         quiet: Quiet::patient(PATIENCE),
         pause: core.options.retry_pause,
         reconciled: None,
@@ -76,7 +72,7 @@ pub(super) fn run(core: &Arc<Core>) {
 struct Thread<'a> {
     core: &'a Arc<Core>,
     intake: Intake,
-    readings: HashMap<i32, Reading>,
+    readings: Readings,
     quiet: Quiet,
     pause: Duration,
     reconciled: Option<Instant>,
@@ -94,7 +90,7 @@ impl Thread<'_> {
             self.core.bell.take();
             self.core.bell.wait(until.saturating_duration_since(Instant::now()));
         }
-        for reading in self.readings.values_mut() {
+        for reading in self.readings.iter_mut() {
             reading.is_assigned = false;
         }
         self.reconciled = None;
@@ -128,20 +124,21 @@ impl Thread<'_> {
             self.core.waiters.lock().forget(unused.index);
             let live = i64::try_from(unused.live_segments()).unwrap_or(0);
             self.core.instruments.segments_live.add(-live);
-            if self.readings.remove(&unused.index).is_some_and(|reading| reading.is_assigned) {
+            if self.readings.remove(unused.index).is_some_and(|reading| reading.is_assigned) {
                 reader.unassign(unused.index)?;
             }
         }
+        let round_interval = Forgetting::of(self.core.shape().as_ref()).round_interval(self.core.options.decide);
         let wanted: Vec<_> = self.core.directory.read().meta.values().cloned().collect();
         for meta in wanted {
             let index = meta.index;
-            let reading = self.readings.entry(index).or_insert_with(|| Reading {
-                meta,
-                position: 0,
-                last: None,
-                round: 0,
-                is_assigned: false,
-            });
+            let now = Instant::now();
+            let reading = self.readings.get_or_begin(meta, now);
+            let is_old = now.saturating_duration_since(reading.began) >= round_interval;
+            if is_old && reading.is_assigned && reading.meta.met() >= reading.round {
+                // Nobody asks, but a leader decides only by what is known of a short while ago.
+                reading.meta.ask();
+            }
             let asked = reading.meta.asked();
             // One round after the other: assignments that keep coming must not put off the end for ever.
             let is_round_over = asked > reading.round && reading.meta.met() >= reading.round;
@@ -151,7 +148,7 @@ impl Thread<'_> {
                 reading.is_assigned = false;
             }
             if !reading.is_assigned {
-                reading.round = asked;
+                (reading.round, reading.began) = (asked, now);
                 reader.assign(index, reading.position)?;
                 reading.is_assigned = true;
             }
@@ -161,29 +158,36 @@ impl Thread<'_> {
 
     fn poll(&mut self, reader: &mut dyn LogReader) -> Result<(), LogError> {
         let mut progress = Progress::default();
+        let shape = self.core.shape();
+        let forgetting = Forgetting::of(shape.as_ref());
+        // One look at the clock for all that a poll brings: a poll is short.
+        let (now, seen_ms) = (Instant::now(), now_ms());
         let Self { core, intake, readings, quiet, pause, .. } = self;
         let polled = reader.poll(POLL_MAX, &mut |event| match event {
             LogEvent::Record { partition, offset, timestamp_ms, key, value } => {
-                let Some(reading) = readings.get_mut(&partition) else { return };
+                let Some(reading) = readings.get_mut(partition) else { return };
                 if offset < reading.position {
-                    if let Some((_, print)) = reading.last.filter(|&(last, _)| last == offset) {
-                        let is_same = print == fingerprint(timestamp_ms, key, value);
+                    if reading.last.offset == Some(offset) {
+                        let is_same = reading.last.is(timestamp_ms, key, value);
                         recognise(core, reading, offset, is_same);
                         progress.are_rounds_met |= !is_same;
                     }
                     return;
                 }
-                reading.last = Some((offset, fingerprint(timestamp_ms, key, value)));
+                if !reading.may_go_on(offset, now, forgetting) {
+                    return;
+                }
+                reading.last.remember(offset, timestamp_ms, key, value);
+                reading.unkeyed += u64::from(key.is_none());
                 let raw = Raw { offset, timestamp_ms, key, value };
-                let outcome = intake.record(&reading.meta, raw, now_ms());
-                reading.position = offset.saturating_add(1);
-                progress.marks.insert(partition, reading.position);
+                let outcome = intake.record(&reading.meta, raw, seen_ms);
+                progress.move_to(reading, offset.saturating_add(1));
                 if outcome != Outcome::Applied && reading.meta.has_writes() {
                     progress.exceptions.entry(partition).or_default().push((offset, outcome));
                 }
             }
             LogEvent::End { partition, next_offset } => {
-                let Some(reading) = readings.get_mut(&partition) else { return };
+                let Some(reading) = readings.get_mut(partition) else { return };
                 *pause = core.options.retry_pause;
                 quiet.succeeded(READING);
                 *core.reading_failure.lock() = None;
@@ -192,8 +196,14 @@ impl Thread<'_> {
                     progress.are_rounds_met = true;
                     return;
                 }
-                reading.position = next_offset;
-                progress.marks.insert(partition, next_offset);
+                if next_offset > reading.position && !reading.may_go_on(next_offset, now, forgetting)
+                    || reading.is_to_begin_again.is_some()
+                {
+                    return;
+                }
+                progress.move_to(reading, next_offset);
+                reading.caught_up();
+                levels::end_is_met(core, &reading.meta, next_offset, shape.as_ref());
                 progress.are_rounds_met |= reading.meta.meet(reading.round);
                 if reading.meta.asked() > reading.round {
                     core.bell.ring();
@@ -204,7 +214,7 @@ impl Thread<'_> {
                 quiet.failed(READING, &error);
                 let is_fatal = matches!(error, LogError::Mismatch { .. } | LogError::Corrupt { .. });
                 let is_meant = |index: i32| partition.is_none_or(|partition| partition == index);
-                for reading in readings.values().filter(|reading| is_meant(reading.meta.index)) {
+                for reading in readings.iter().filter(|reading| is_meant(reading.meta.index)) {
                     reading.meta.set_trouble(error.to_string(), is_fatal);
                 }
                 if is_fatal {
@@ -214,32 +224,44 @@ impl Thread<'_> {
             }
         });
         self.tell(progress);
-        polled
+        polled?;
+        self.begin_again(reader)
     }
 
-    fn tell(&self, progress: Progress) {
-        let Progress { marks, exceptions, are_rounds_met } = progress;
-        if !marks.is_empty() {
+    /// Reads from the start what may not be gone on with.
+    fn begin_again(&mut self, reader: &mut dyn LogReader) -> Result<(), LogError> {
+        for reading in self.readings.iter_mut() {
+            let Some(why) = reading.is_to_begin_again else { continue };
+            let index = reading.meta.index;
+            tracing::warn!("metadata partition {index}: {why}");
+            let live = i64::try_from(reading.meta.live_segments()).unwrap_or(0);
+            reading.meta.read_again(why);
+            self.core.instruments.segments_live.add(-live);
+            let is_assigned = std::mem::take(&mut reading.is_assigned);
+            reading.begin_again(Instant::now());
+            self.core.bell.ring();
+            self.core.count_partitions();
+            if is_assigned {
+                reader.unassign(index)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn tell(&mut self, progress: Progress) {
+        let Progress { moved, exceptions, are_rounds_met } = progress;
+        if !moved.is_empty() {
             let mut waiters = self.core.waiters.lock();
-            for (partition, mark) in marks {
-                waiters.applied(partition, mark, exceptions.get(&partition).map_or(&[], Vec::as_slice));
+            for partition in moved {
+                let Some(reading) = self.readings.get_mut(partition) else { continue };
+                reading.is_moved = false;
+                waiters.applied(partition, reading.position, exceptions.get(&partition).map_or(&[], Vec::as_slice));
             }
         }
         if are_rounds_met {
             self.core.count_partitions();
         }
     }
-}
-
-/// What tells a record from another one that took its place.
-fn fingerprint(timestamp_ms: i64, key: Option<&[u8]>, value: Option<&[u8]>) -> u64 {
-    let mut digest = Digest::new(CrcAlgorithm::Crc64Nvme);
-    digest.update(&timestamp_ms.to_be_bytes());
-    for part in [key, value] {
-        digest.update(&part.map_or(u64::MAX, |part| part.len() as u64).to_be_bytes());
-        digest.update(part.unwrap_or_default());
-    }
-    digest.finalize()
 }
 
 /// The log is read again, and here is what was the last record of it: it tells whether it is still the same log.
@@ -252,7 +274,9 @@ fn recognise(core: &Arc<Core>, reading: &Reading, offset: i64, is_same: bool) {
     lost(
         core,
         reading,
-        format!("metadata partition {index} has another record at offset {offset} than was read before"),
+        format!(
+            "metadata partition {index} has another record at offset {offset} than was read before; was the log deleted?"
+        ),
     );
 }
 
@@ -263,7 +287,9 @@ fn shrunk(core: &Arc<Core>, reading: &Reading, end: i64) {
     lost(
         core,
         reading,
-        format!("metadata partition {index} ends at offset {end}, but records up to {position} were read before"),
+        format!(
+            "metadata partition {index} ends at offset {end}, but records up to {position} were read before; was the log deleted?"
+        ),
     );
 }
 
@@ -271,7 +297,7 @@ fn shrunk(core: &Arc<Core>, reading: &Reading, end: i64) {
 /// lost ones are not applied.
 fn lost(core: &Arc<Core>, reading: &Reading, why: String) {
     if reading.meta.lose_records() {
-        tracing::error!("{why}; was the log deleted? Restart this broker to go on with what the log has now");
+        tracing::error!("{why} Restart this broker to go on with what the log has now");
     }
     startup::look_again(core, &why);
     reading.meta.set_trouble(why, true);

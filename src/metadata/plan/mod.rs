@@ -8,6 +8,8 @@ mod draft;
 mod keys;
 mod laws;
 mod level;
+#[cfg(test)]
+mod tests;
 mod tombstones;
 mod write;
 
