@@ -89,7 +89,7 @@ impl TopicOperator {
     /// [`LogError`] if no client can be made.
     pub fn read(&self, shape: LogShape) -> Result<ReadOnlyLog, LogError> {
         let settings = Settings { partitions: shape.partitions, ..self.settings.clone() };
-        let reader = KafkaReader::new(Arc::new(settings), Arc::new(AtomicBool::new(false)))?;
+        let reader = KafkaReader::new(Arc::new(settings), Arc::new(AtomicBool::new(false)), Arc::default())?;
         Ok(ReadOnlyLog { name: self.name(), shape, reader: Box::new(reader), warnings: Vec::new() })
     }
 
