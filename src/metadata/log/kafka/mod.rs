@@ -14,6 +14,7 @@ mod faults;
 mod jaas;
 mod native;
 mod operator;
+mod presence;
 mod read_only;
 mod reader;
 mod security;
