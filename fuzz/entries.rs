@@ -5,7 +5,8 @@
 use undercroft::storage::layout::Place;
 use undercroft::storage::layout::compact::{Footer, TRAILER_LENGTH, Trailer, data_length};
 use undercroft::wire::{
-    CustomMetadata, Record, Version, decode, encode_partition_delete, encode_segment, encode_update, parse_key,
+    CustomMetadata, Record, Version, decode, encode_level, encode_partition_delete, encode_segment, encode_update,
+    parse_key,
 };
 
 /// Value of a record in the metadata topic.
@@ -15,6 +16,7 @@ pub fn record_value(bytes: &[u8]) {
         Record::Segment(r) => encode_segment(&r.metadata, r.leader_epoch, Version::V1),
         Record::Update(r) => encode_update(&r.update, r.leader_epoch, r.end_offset, Version::V1),
         Record::PartitionDelete(r) => encode_partition_delete(&r.delete, r.leader_epoch, r.end_offset, Version::V1),
+        Record::Level(level) => encode_level(*level),
         Record::Snapshot => return,
     };
     assert_eq!(decode(&written), Ok(record));

@@ -15,7 +15,7 @@ use rdkafka::admin::{AdminClient, AdminOptions, NewTopic, ResourceSpecifier, Top
 use rdkafka::client::DefaultClientContext;
 use undercroft::config::Config;
 use undercroft::metadata::log::kafka::{KafkaLog, TOPIC};
-use undercroft::metadata::log::{LogError, LogEvent, LogReader, MetadataLog};
+use undercroft::metadata::log::{Cleanup, LogError, LogEvent, LogReader, MetadataLog};
 use undercroft::model::BrokerId;
 
 fn servers() -> String {
@@ -67,34 +67,54 @@ fn read_to(reader: &mut dyn LogReader, partition: i32, end: i64) -> usize {
     records
 }
 
+async fn topic_settings() -> HashMap<String, String> {
+    let described = admin().describe_configs(&[ResourceSpecifier::Topic(TOPIC)], &AdminOptions::new()).await;
+    let described = described.expect("describes").remove(0).expect("describes");
+    described.entries.into_iter().map(|entry| (entry.name, entry.value.unwrap_or_default())).collect()
+}
+
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs a broker"]
-async fn a_topic_that_is_missing_is_created_as_the_stock_manager_does() {
+async fn a_topic_that_is_missing_is_created_compacted_or_as_the_stock_manager_does() {
     let log = open(&[]);
     let start = Instant::now();
     log.ensure().await.expect("the topic");
     println!("first ensure {:?}", start.elapsed());
     log.close().await;
-    delete_topic().await;
+    for (level, policy, cleanup) in [("0", "delete", Cleanup::Delete), ("2", "compact", Cleanup::Compact)] {
+        delete_topic().await;
+        let log = open(&[("undercroft.metadata.topic.create.level", level)]);
+        let start = Instant::now();
+        let shape = log.ensure().await.expect("created");
+        println!("ensure with creation {:?}", start.elapsed());
+        assert_eq!((shape.partitions, shape.cleanup, shape.is_new), (5, cleanup, true));
+        assert!(shape.id.is_some());
+        let day = Duration::from_secs(24 * 60 * 60);
+        assert_eq!(shape.delete_retention, (level == "2").then_some(day));
+        assert_eq!(log.ensure().await.expect("again"), shape);
+        let configs = topic_settings().await;
+        assert_eq!(configs["cleanup.policy"], policy);
+        assert_eq!(configs["retention.ms"], "-1");
+        assert_eq!(configs["remote.storage.enable"], "false");
+        assert_eq!(configs["min.insync.replicas"], "1", "two of one replica could never be written");
+        if level == "2" {
+            assert_eq!(
+                (configs["segment.ms"].as_str(), configs["min.cleanable.dirty.ratio"].as_str()),
+                ("3600000", "0.1")
+            );
+            assert_eq!(configs["max.compaction.lag.ms"], "21600000");
+        }
+        log.append(0, value(), value()).await.expect("lands");
+        log.close().await;
 
-    let log = open(&[]);
-    let start = Instant::now();
-    assert_eq!(log.ensure().await.expect("created").partitions, 5);
-    println!("ensure with creation {:?}", start.elapsed());
-    let described = admin().describe_configs(&[ResourceSpecifier::Topic(TOPIC)], &AdminOptions::new()).await;
-    let described = described.expect("describes").remove(0).expect("describes");
-    let configs: HashMap<_, _> =
-        described.entries.iter().map(|entry| (entry.name.as_str(), entry.value.clone().unwrap_or_default())).collect();
-    assert_eq!(configs["cleanup.policy"], "delete");
-    assert_eq!(configs["retention.ms"], "-1");
-    assert_eq!(configs["remote.storage.enable"], "false");
-    assert_eq!(configs["min.insync.replicas"], "1", "two of one replica could never be written");
-    log.append(0, None, value()).await.expect("lands");
-
-    let other = open(&[("remote.log.metadata.topic.num.partitions", "6")]);
-    assert!(matches!(other.ensure().await, Err(LogError::Mismatch { .. })));
-    other.close().await;
-    log.close().await;
+        let found = open(&[("undercroft.metadata.topic.create.level", if level == "0" { "2" } else { "0" })]);
+        let shape = found.ensure().await.expect("the topic as it is");
+        assert_eq!((shape.cleanup, shape.is_new), (cleanup, false));
+        found.close().await;
+        let other = open(&[("remote.log.metadata.topic.num.partitions", "6")]);
+        assert!(matches!(other.ensure().await, Err(LogError::Mismatch { .. })));
+        other.close().await;
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -137,40 +157,55 @@ fn cpu_ms() -> u64 {
     fields.skip(11).take(2).map(|ticks| ticks.parse::<u64>().expect("ticks") * 10).sum()
 }
 
-/// The topic vanishes and comes again, as after a mistake of a person: writes stop, the reader starts from the beginning.
+/// The topic vanishes and comes again, as after a mistake of a person, or because a broker creates what it is asked for.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs a broker"]
-async fn a_topic_that_was_deleted_and_made_again_is_read_from_its_beginning() {
+async fn a_topic_that_was_deleted_is_neither_created_again_nor_is_another_of_its_name_written_to() {
     let log = open(&[]);
     log.ensure().await.expect("the topic");
     let mut end = 0;
     for _ in 0..10 {
-        end = log.append(3, None, value()).await.expect("lands") + 1;
+        end = log.append(3, value(), value()).await.expect("lands") + 1;
     }
     let mut reader = log.reader().expect("a reader");
     reader.assign(3, 0).expect("assigns");
     read_to(&mut *reader, 3, end);
     delete_topic().await;
-    let (until, mut mismatches) = (Instant::now() + Duration::from_secs(20), 0);
-    while Instant::now() < until {
-        let mut sink = |event: LogEvent<'_>| {
-            if let LogEvent::Trouble { partition, error } = event {
-                println!("trouble {partition:?}: {error}");
-                mismatches += i32::from(matches!(error, LogError::Mismatch { .. }));
-            }
-        };
-        reader.poll(Duration::from_millis(100), &mut sink).expect("polls");
-    }
-    assert_eq!(mismatches, 1, "told once");
-    log.ensure().await.expect("made again");
+    let mut mismatches = 0;
+    let mut read_for = |reader: &mut dyn LogReader, time| {
+        let until = Instant::now() + time;
+        while Instant::now() < until {
+            let mut sink = |event: LogEvent<'_>| {
+                if let LogEvent::Trouble { partition, error } = event {
+                    println!("trouble {partition:?}: {error}");
+                    mismatches += i32::from(matches!(error, LogError::Mismatch { .. }));
+                }
+            };
+            reader.poll(Duration::from_millis(100), &mut sink).expect("polls");
+        }
+    };
+    read_for(&mut *reader, Duration::from_secs(10));
     let start = Instant::now();
-    let offset = log.append(3, None, value()).await.expect("lands");
-    println!("append to the new topic took {:?}", start.elapsed());
-    assert_eq!(offset, 0);
-    assert_eq!(read_to(&mut *reader, 3, 1), 1);
-    println!("read after {:?}", start.elapsed());
-    drop(reader);
+    let refused = log.append(3, value(), value()).await.expect_err("nothing is written");
+    println!("append after {:?}: {refused}", start.elapsed());
+    for _ in 0..2 {
+        let gone = log.ensure().await.expect_err("is not created again");
+        println!("{gone}");
+        assert!(matches!(&gone, LogError::Mismatch { why, .. } if why.contains("is gone")), "{gone}");
+    }
+    let other = open(&[]);
+    let shape = other.ensure().await.expect("a broker that starts creates it");
+    let another = log.ensure().await.expect_err("is another topic");
+    println!("{another}");
+    assert!(another.to_string().contains(&shape.id.expect("an id").to_string()), "{another}");
+    assert!(log.append(3, value(), value()).await.is_err());
+    read_for(&mut *reader, Duration::from_secs(10));
+    assert_eq!(mismatches, 1, "told once");
+    let mut reader = other.reader().expect("a reader");
+    reader.assign(3, 0).expect("assigns");
+    assert_eq!(read_to(&mut *reader, 3, 0), 0, "nothing was written to it");
     log.close().await;
+    other.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -179,9 +214,9 @@ async fn speeds() {
     let log = Arc::new(open(&[]));
     log.ensure().await.expect("the topic");
     let start = Instant::now();
-    log.append(1, None, value()).await.expect("lands");
+    log.append(1, value(), value()).await.expect("lands");
     println!("first append {:?}", start.elapsed());
-    let end = log.append(1, None, value()).await.expect("lands") + 1;
+    let end = log.append(1, value(), value()).await.expect("lands") + 1;
 
     // Latency: append, acknowledgement, own reader; one after the other.
     let mut reader = log.reader().expect("a reader");
@@ -206,7 +241,7 @@ async fn speeds() {
     let (mut acknowledged, mut read) = (Vec::new(), Vec::new());
     for _ in 0..300 {
         let start = Instant::now();
-        let offset = log.append(1, None, value()).await.expect("lands");
+        let offset = log.append(1, value(), value()).await.expect("lands");
         acknowledged.push(start.elapsed());
         let (own, at) = receiver.recv_timeout(Duration::from_secs(10)).expect("is read");
         assert_eq!(own, offset);
@@ -231,7 +266,7 @@ async fn speeds() {
             let log = Arc::clone(&log);
             let (report, told) = tokio::sync::oneshot::channel();
             tokio::spawn(async move {
-                let _ = report.send(log.append(2, None, value()).await);
+                let _ = report.send(log.append(2, value(), value()).await);
                 drop(permit);
             });
             told
@@ -284,7 +319,7 @@ async fn speeds() {
 async fn a_restart_of_the_broker_costs_time_only() {
     let log = Arc::new(open(&[]));
     log.ensure().await.expect("the topic");
-    let first = log.append(4, None, value()).await.expect("lands") + 1;
+    let first = log.append(4, value(), value()).await.expect("lands") + 1;
     let mut reader = log.reader().expect("a reader");
     reader.assign(4, first).expect("assigns");
     let writer = Arc::clone(&log);
@@ -292,7 +327,7 @@ async fn a_restart_of_the_broker_costs_time_only() {
         let (mut slowest, mut last) = (Duration::ZERO, 0);
         for number in 0..300 {
             let start = Instant::now();
-            last = writer.append(4, None, Some(Bytes::from(format!("{number}")))).await.expect("lands");
+            last = writer.append(4, value(), Some(Bytes::from(format!("{number}")))).await.expect("lands");
             slowest = slowest.max(start.elapsed());
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
@@ -341,7 +376,7 @@ async fn a_login_works_and_a_wrong_password_is_refused() {
     let scram = "org.apache.kafka.common.security.scram.ScramLoginModule";
     for log in [open("PLAIN", plain, "alice", "alice;secret"), open("SCRAM-SHA-256", scram, "bob", "bob-secret")] {
         log.ensure().await.expect("logs in");
-        let offset = log.append(0, None, value()).await.expect("lands");
+        let offset = log.append(0, value(), value()).await.expect("lands");
         let mut reader = log.reader().expect("a reader");
         reader.assign(0, offset).expect("assigns");
         assert_eq!(read_to(&mut *reader, 0, offset + 1), 1);
@@ -385,6 +420,6 @@ async fn a_broker_that_comes_later_is_found() {
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
     println!("found after {:?}, {failures} failures", start.elapsed());
-    log.append(0, None, value()).await.expect("lands");
+    log.append(0, value(), value()).await.expect("lands");
     log.close().await;
 }

@@ -332,3 +332,24 @@ async fn what_was_deleted_is_not_served_from_memory() {
     assert_eq!(metric(&manager, "store-requests-total"), before, "the other one stays");
     manager.close().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_no_file_can_be_called_or_is_in_its_way_is_said_at_once_and_for_good() {
+    let root = tempfile::tempdir().expect("a folder");
+    let manager = folder_manager(root.path(), &[("storage.retry.delay.ms", "60000")]);
+    let sample = Sample::of_topic(&"t".repeat(233), 1000);
+    let error = manager.copy(&sample.segment, &sample.files).await.expect_err("no file system has such names");
+    assert!(matches!(&error, StorageError::Misconfigured { .. }) && !error.is_retriable(), "{error:?}");
+    assert!(error.to_string().contains("a topic's name of 232 bytes"), "{error}");
+
+    for (what, hinder) in [
+        ("a file for a folder", (|at| std::fs::write(at, b"")) as fn(&std::path::Path) -> std::io::Result<()>),
+        ("a link to itself", |at| std::os::unix::fs::symlink(at.file_name().expect("a name"), at)),
+    ] {
+        let sample = Sample::of_topic(&what.replace(' ', "-"), 1000);
+        let partition = &sample.segment.id.partition;
+        hinder(&root.path().join(format!("{}-{}", partition.topic, partition.topic_id))).expect("made");
+        let error = manager.copy(&sample.segment, &sample.files).await.expect_err(what);
+        assert!(matches!(error, StorageError::Misconfigured { .. }), "{what}: {error:?}");
+    }
+}

@@ -53,6 +53,29 @@ pub static IGNORE_NEWER_RECORDS: Key = Key {
            If `false` they report that they are not ready, because what the record says may matter.",
 };
 
+/// How fresh knowledge must be that a leader decides by.
+pub static DECIDE_MS: Key = Key {
+    name: "undercroft.metadata.decide.ms",
+    side: Side::Metadata,
+    kind: Kind::Integer { min: 1000, max: i32::MAX as i64 },
+    default: Some("120000"),
+    text: "A leader begins copies, claims what others left behind and empties keys only while its own reader has met the \
+           end of the log within this many milliseconds. The end is looked for twice as often, also where nothing is \
+           written.",
+};
+
+/// Z.
+pub static TOMBSTONE_DELAY_MS: Key = Key {
+    name: "undercroft.metadata.tombstone.delay.ms",
+    side: Side::Metadata,
+    kind: MILLIS,
+    default: Some("600000"),
+    text: "How long the records of a deleted segment stay before they are removed from the log, in milliseconds, at level \
+           1 and 2. Nothing may be on its way to the log for longer than this less `undercroft.metadata.decide.ms`: a \
+           longer `delivery.timeout.ms` of the metadata producer is cut. Less than four minutes is for tests: a broker \
+           that was cut off may still write of the segment then.",
+};
+
 /// Folder of the embedded log.
 pub static EMBEDDED_PATH: Key = Key {
     name: "undercroft.metadata.embedded.path",
@@ -163,6 +186,8 @@ pub static ALL: &[&Key] = &[
     &INITIALIZATION_RETRY_INTERVAL_MS,
     &INITIALIZATION_RETRY_MAX_TIMEOUT_MS,
     &IGNORE_NEWER_RECORDS,
+    &DECIDE_MS,
+    &TOMBSTONE_DELAY_MS,
     &EMBEDDED_PATH,
     &EMBEDDED_PARTITIONS,
     &EMBEDDED_COMPACT_BYTES_MIN,
@@ -214,5 +239,15 @@ pub static TOPIC_MIN_ISR: Key = Key {
     text: "`min.insync.replicas` of the topic `__remote_log_metadata`. Used only when it is created, and then never more than its replicas.",
 };
 
+/// How a topic is created.
+pub static TOPIC_CREATE_LEVEL: Key = Key {
+    name: "undercroft.metadata.topic.create.level",
+    side: Side::Metadata,
+    kind: Kind::Choice(&["0", "2"]),
+    default: Some("2"),
+    text: "How the topic `__remote_log_metadata` is created if there is none: `2`, compacted, for brokers that all run Undercroft, or `0`, as the stock manager does, for a cluster in which stock brokers are to read it too. A topic that there is stays as it is.",
+};
+
 /// Keys of the log in Kafka.
-pub static OF_KAFKA_LOG: &[&Key] = &[&TOPIC_PARTITIONS, &TOPIC_REPLICATION_FACTOR, &TOPIC_RETENTION_MS, &TOPIC_MIN_ISR];
+pub static OF_KAFKA_LOG: &[&Key] =
+    &[&TOPIC_PARTITIONS, &TOPIC_REPLICATION_FACTOR, &TOPIC_RETENTION_MS, &TOPIC_MIN_ISR, &TOPIC_CREATE_LEVEL];

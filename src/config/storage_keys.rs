@@ -168,6 +168,48 @@ pub static UPLOAD_RATE: Key = key(
     None,
     "Bytes per second that all copies of this manager send together. Without it, no limit.",
 );
+/// Failures that make an outage.
+pub static OUTAGE_FAILURES: Key = key(
+    "upload.outage.failures",
+    Kind::Integer { min: 0, max: 1000 },
+    Some("5"),
+    "Copies that fail one after the other because the store does not answer, has trouble or wants fewer requests. Then new copies wait, without an error in the log and without a trace in the metadata topic, until one succeeds. Needs the metadata side of Undercroft in the same process. 0 lets each copy find out by itself.",
+);
+/// Time in which these failures must be.
+pub static OUTAGE_WINDOW: Key = key(
+    "upload.outage.window.ms",
+    MILLIS,
+    Some("600000"),
+    "Milliseconds within which the failures of `upload.outage.failures` must be.",
+);
+/// How often a copy is let through during an outage.
+pub static OUTAGE_INTERVAL: Key = key(
+    "upload.outage.retry.interval.ms",
+    MILLIS,
+    Some("30000"),
+    "Milliseconds after which one copy is let through while others wait, to find out whether the store is back.",
+);
+/// How long a delete is waited for.
+pub static DELETE_HANDOVER: Key = key(
+    "delete.handover.ms",
+    MILLIS,
+    Some("3000"),
+    "Milliseconds after which a delete that is not done is handed to the metadata side, which does it later, and counts as done. Without the metadata side of Undercroft in the same process a delete takes as long as the store may.",
+);
+/// Number of the broker.
+pub static BROKER_ID: Key = key(
+    "broker.id",
+    Kind::Integer { min: -1, max: i32::MAX as i64 },
+    None,
+    "Number of the broker. Passed by the broker. Storage and metadata side of one number in one process work together.",
+);
+/// Number of the broker, as Kafka 4.4 passes it beside the other.
+pub static NODE_ID: Key = key(
+    "node.id",
+    Kind::Integer { min: -1, max: i32::MAX as i64 },
+    None,
+    "Number of the broker, used if `broker.id` is not set. Passed by brokers from 4.4 on.",
+);
 /// Memory for data read.
 pub static CHUNK_CACHE_SIZE: Key = key(
     "fetch.chunk.cache.size",
@@ -282,10 +324,16 @@ pub static ALL: &[&Key] = &[
     &UPLOAD_NO_PROGRESS,
     &CLEANUP_TIMEOUT,
     &UPLOAD_RATE,
+    &OUTAGE_FAILURES,
+    &OUTAGE_WINDOW,
+    &OUTAGE_INTERVAL,
+    &DELETE_HANDOVER,
     &CHUNK_CACHE_SIZE,
     &INDEX_CACHE_SIZE,
     &FETCH_MEMORY,
     &WINDOW_MIN,
     &WINDOW_MAX,
     &FAILURE_DELAY,
+    &BROKER_ID,
+    &NODE_ID,
 ];

@@ -223,6 +223,7 @@ impl From<&StorageError> for uc_code {
             StorageError::Source { .. } => Self::UC_ERR_SOURCE,
             StorageError::InvalidArgument { .. } => Self::UC_ERR_INVALID_ARGUMENT,
             StorageError::Unsupported { .. } => Self::UC_ERR_UNSUPPORTED,
+            StorageError::Condemned { .. } => Self::UC_ERR_ILLEGAL_TRANSITION,
             StorageError::Timeout { .. } => Self::UC_ERR_TIMEOUT,
             StorageError::Cancelled { .. } => Self::UC_ERR_CANCELLED,
             StorageError::Closed { .. } => Self::UC_ERR_CLOSED,

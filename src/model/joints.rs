@@ -17,8 +17,9 @@ use super::{SegmentId, SegmentMetadata};
 /// What the metadata side needs of a storage side in the same process.
 #[async_trait]
 pub trait SegmentObjects: Send + Sync {
-    /// Removes all that the store has of the segment, in every layout, open uploads too. Nothing there is a success, so
-    /// the call may be repeated.
+    /// Removes all objects that the store has of the segment, in every layout. Nothing there is a success, so the call may
+    /// be repeated. (An upload that was never completed is no object: who began it aborts it, and the bucket's rules do so
+    /// for a process that died.)
     ///
     /// # Errors
     /// See [`ObjectsError`]. Some of the objects may be gone then.

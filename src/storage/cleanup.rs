@@ -56,6 +56,7 @@ fn is_definite(error: &StorageError) -> bool {
         StorageError::Unreachable { .. }
         | StorageError::Timeout { .. }
         | StorageError::Cancelled { .. }
+        | StorageError::Condemned { .. }
         | StorageError::Internal { .. } => false,
         StorageError::NotFound { .. }
         | StorageError::Corrupt { .. }
@@ -119,8 +120,9 @@ impl Cleaner {
         }
     }
 
-    /// To be called after [`Cleaner::remove`]: waits for what may come late, removes it, and says what is left.
-    pub(super) async fn remove_late(&self, key: &ObjectKey, mut left: Left, failed_with: &StorageError) {
+    /// To be called after [`Cleaner::remove`]: waits for what may come late, removes it, and logs what is left.
+    /// Whether that is nothing.
+    pub(super) async fn remove_late(&self, key: &ObjectKey, mut left: Left, failed_with: &StorageError) -> bool {
         if left.may_come_late(failed_with) {
             tokio::select! {
                 () = tokio::time::sleep(self.grace) => self.remove(key, &mut left).await,
@@ -133,14 +135,15 @@ impl Cleaner {
                 }
             }
         }
-        let Some(why) = &left.trouble else { return };
+        let Some(why) = &left.trouble else { return true };
         if is_definite(failed_with) && !left.is_abort_refused {
             // Who may not write may often not delete either, and has nothing to delete.
             tracing::debug!(object = %key, %why, "nothing was written, and nothing could be removed");
-            return;
+            return true;
         }
         self.failed.increment();
         tracing::warn!(object = %key, store = self.store.name(), %why, "a failed write could not be removed from the store");
+        false
     }
 
     /// Removes the object of a check that failed: in the background of everything, and at a close for a moment only.
@@ -148,7 +151,7 @@ impl Cleaner {
         let removal = async {
             let mut left = Left::object();
             self.remove(key, &mut left).await;
-            self.remove_late(key, left, failed_with).await;
+            let _ = self.remove_late(key, left, failed_with).await;
         };
         let closed = async {
             self.tasks.closing().await;

@@ -75,8 +75,15 @@ pub enum StorageError {
     /// The segment was written in a way that this version doesn't read.
     #[error("{action} {object}: {why}")]
     Unsupported { action: &'static str, object: Box<str>, why: Box<str> },
+    /// While a segment was copied, it was given up or deleted, here or by another broker. What was sent is removed.
+    #[error(
+        "copy {object}: the segment was given up or deleted while it was copied, so what was sent is removed; it is copied again as another segment"
+    )]
+    Condemned { object: Box<str> },
     /// The work was still going on when its time was over.
-    #[error("{action} {object} in {store}: not done after {waited_ms} ms; the limit is {limit}")]
+    #[error(
+        "{action} {object} in {store}: not done after {waited_ms} ms; check the store and the way to it, or raise the limit, {limit}"
+    )]
     Timeout { action: &'static str, object: Box<str>, store: Box<str>, waited_ms: u64, limit: &'static str },
     /// The caller, or a close, stopped the work.
     #[error("{action} {object}: cancelled")]
@@ -115,6 +122,7 @@ impl StorageError {
             Self::Source { .. } => "source",
             Self::InvalidArgument { .. } => "invalid-argument",
             Self::Unsupported { .. } => "unsupported",
+            Self::Condemned { .. } => "condemned",
             Self::Timeout { .. } => "timeout",
             Self::Cancelled { .. } => "cancelled",
             Self::Closed { .. } => "closed",

@@ -1,25 +1,28 @@
 //! The manager: what the C ABI and the command line call.
 #![allow(clippy::disallowed_methods, reason = "shell: measures how long calls take")]
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use tokio::sync::oneshot;
 
 use super::cleanup::Cleaner;
-use super::fetch::{Fetcher, Target, key_of};
+use super::deletion::Deleter;
+use super::fetch::{Fetcher, Target};
+use super::joint::Joint;
+use super::layout::ObjectKey;
 use super::layout::compact::{Footer, FooterError, TRAILER_LENGTH, Trailer};
-use super::layout::{ObjectKey, Place};
 use super::metrics::StorageMetrics;
+use super::objects::Objects;
 use super::settings::Settings;
 use super::store::{DriverStore, ObjectStore};
-use super::tasks::Tasks;
-use super::upload::Uploader;
+use super::tasks::{Running, Tasks};
+use super::upload::{Caller, Uploader};
 use super::{SegmentFiles, SegmentReader, StorageError};
 use crate::config::Config;
 use crate::metrics::Registry;
-use crate::model::{IndexType, SegmentMetadata};
+use crate::model::{IndexType, SegmentLedger, SegmentMetadata, SegmentObjects};
 
 /// How long a close lets a check run to its end.
 const CHECK_END: Duration = Duration::from_secs(2);
@@ -38,13 +41,15 @@ pub struct StorageManager {
     inner: Arc<Inner>,
 }
 
-struct Inner {
+pub(super) struct Inner {
     runtime: tokio::runtime::Handle,
     store: Arc<dyn ObjectStore>,
-    key_prefix: String,
+    key_prefix: Arc<str>,
     uploader: Uploader,
     fetcher: Fetcher,
+    deleter: Deleter,
     cleaner: Cleaner,
+    pub(super) joint: Arc<Joint>,
     metrics: StorageMetrics,
     registry: Arc<Registry>,
     tasks: Tasks,
@@ -86,14 +91,29 @@ impl StorageManager {
         let (patience, grace) = (settings.upload.cleanup, settings.upload.grace);
         let failed = metrics.cleanups_failed.clone();
         let cleaner = Cleaner::new(Arc::clone(&store), patience, grace, failed, tasks.clone());
-        let uploader =
-            Uploader::new(Arc::clone(&store), settings.upload, metrics.clone(), cleaner.clone(), tasks.clone());
+        let of = settings.outage;
+        let joint = Arc::new(Joint::new(of.uploads, of.deletes, store.name(), metrics.joint.clone()));
+        let (of_uploader, of_deleter) = (Arc::clone(&joint), Arc::clone(&joint));
+        let uploader = Uploader::new(
+            Arc::clone(&store),
+            settings.upload,
+            metrics.clone(),
+            cleaner.clone(),
+            of_uploader,
+            tasks.clone(),
+        );
         let fetcher = Fetcher::new(Arc::clone(&store), runtime.clone(), settings.fetch, metrics.clone(), tasks.clone());
-        let key_prefix = settings.key_prefix;
+        let key_prefix: Arc<str> = settings.key_prefix.into();
         let registry = Arc::new(registry);
-        Self {
-            inner: Arc::new(Inner { runtime, store, key_prefix, uploader, fetcher, cleaner, metrics, registry, tasks }),
-        }
+        let deleter = Deleter {
+            store: Arc::clone(&store),
+            joint: of_deleter,
+            key_prefix: Arc::clone(&key_prefix),
+            patience: of.handover,
+        };
+        let inner =
+            Inner { runtime, store, key_prefix, uploader, fetcher, deleter, cleaner, joint, metrics, registry, tasks };
+        Self { inner: Arc::new(inner) }
     }
 
     fn check_in_background(&self) {
@@ -115,21 +135,24 @@ impl StorageManager {
     ///
     /// # Errors
     /// `Source` if a file isn't there, can't be read, or isn't as long as the metadata says; `Timeout` after
-    /// `upload.timeout.ms` or `upload.no.progress.timeout.ms`; what the store says; `Cancelled` and `Closed`.
+    /// `upload.timeout.ms` or `upload.no.progress.timeout.ms`; what the store says; `Condemned` if the metadata side that
+    /// it was joined with says at the end that the segment must not live; `Cancelled` and `Closed`.
     pub async fn copy(&self, segment: &SegmentMetadata, files: &SegmentFiles) -> Result<Option<Bytes>, StorageError> {
         let running = self.begin("copy")?;
+        let copying = self.inner.joint.begin(segment.id.uuid);
         let (manager, segment, files) = (self.clone(), segment.clone(), files.clone());
         let key = ObjectKey::of_segment(&self.inner.key_prefix, &segment);
         let object = key.to_string();
         // Both ends are dropped with this future: that cancels the copy.
-        let (_cancel, cancelled) = oneshot::channel();
+        let (tell, is_told) = oneshot::channel();
         let (answer, answered) = oneshot::channel();
         self.inner.runtime.spawn(async move {
             let _running = running;
-            let inner = &manager.inner;
-            inner.uploader.copy(&segment, &files, &key, &inner.key_prefix, cancelled, answer).await;
+            let (inner, caller) = (&manager.inner, Caller { is_told, answer });
+            inner.uploader.copy(&segment, &files, &key, &inner.key_prefix, caller, copying).await;
         });
         let outcome = answered.await.unwrap_or(Err(StorageError::Cancelled { action: "copy", object: object.into() }));
+        let _ = tell.send(());
         outcome.map(Some)
     }
 
@@ -168,42 +191,45 @@ impl StorageManager {
     /// Deletes the objects of segments, many in one request. One that isn't there counts as deleted; so the call may be
     /// repeated. Segments whose copy never finished are deleted under the current `key.prefix`.
     ///
+    /// What can't be deleted, or not within `delete.handover.ms`, counts as deleted too if a metadata side was joined and
+    /// takes it over. One segment that can't be deleted keeps no other from it.
+    ///
     /// # Errors
-    /// What the store says; some of the segments may then be deleted. `Misconfigured` if the bucket or folder isn't there.
+    /// What the store says of the first that nobody took over; others may be deleted. `Misconfigured` if the bucket or
+    /// folder isn't there.
     pub async fn delete(&self, segments: &[SegmentMetadata]) -> Result<(), StorageError> {
         let (started, running) = (Instant::now(), self.begin("delete")?);
-        let keys: Vec<_> = segments.iter().map(|segment| self.key_to_delete(segment)).collect();
-        let deleted = async {
-            let keys = keys.into_iter().collect::<Result<Vec<_>, _>>()?;
-            let (store, tasks) = (Arc::clone(&self.inner.store), self.inner.tasks.clone());
-            let object = keys.first().map(ToString::to_string).unwrap_or_default();
-            let work = self.inner.runtime.spawn(async move {
-                let _running = running;
-                tokio::select! {
-                    deleted = store.delete(&keys) => deleted,
-                    () = tasks.closing() => Err(StorageError::Cancelled { action: "delete", object: object.into() }),
-                }
-            });
-            work.await.unwrap_or_else(|error| {
-                Err(StorageError::Internal {
-                    action: "delete",
-                    object: Box::default(),
-                    why: error.to_string().into(),
-                    source: None,
-                })
-            })
-        }
-        .await;
+        let (deleter, owned) = (self.inner.deleter.clone(), segments.to_vec());
+        let object = segments.first().map(|segment| segment.id.to_string()).unwrap_or_default();
+        let work = async move { Ok(deleter.delete(&owned).await) };
+        let (count, deleted) = match self.inner.run("delete", &object, running, work).await {
+            Ok(outcome) => outcome,
+            Err(error) => (0, Err(error)),
+        };
         // After a failure, too: some may be gone.
         for segment in segments {
             self.inner.fetcher.forget(segment);
         }
         self.inner.metrics.deletes.record(started.elapsed());
-        match &deleted {
-            Ok(()) => self.inner.metrics.deleted_segments.add(segments.len() as u64),
-            Err(error) => self.inner.metrics.failed(error),
-        }
-        deleted
+        self.inner.metrics.deleted_segments.add(count as u64);
+        deleted.inspect_err(|error| self.inner.metrics.failed(error))
+    }
+
+    /// This manager as a metadata side in the same process sees it. It does not keep the manager.
+    #[must_use]
+    pub fn objects(&self) -> Arc<dyn SegmentObjects> {
+        Arc::new(Objects(Arc::downgrade(&self.inner)))
+    }
+
+    /// From now on asks `ledger` at the end of each copy, and offers it deletes that can't be done. It takes the place of
+    /// one that was joined before; once it is gone, nobody is joined.
+    pub fn join(&self, ledger: Weak<dyn SegmentLedger>) {
+        self.inner.joint.join(ledger);
+    }
+
+    /// Ends a [`StorageManager::join`].
+    pub fn part(&self) {
+        self.inner.joint.part();
     }
 
     /// Writes, reads and deletes a small object, and so tells whether the store can be used, and if not, why.
@@ -252,24 +278,9 @@ impl StorageManager {
     /// `Corrupt` or `Unsupported` if it doesn't end as such an object does; what the store says.
     pub async fn inspect(&self, key: &str) -> Result<Footer, StorageError> {
         let running = self.begin("inspect")?;
-        let (store, tasks, key) = (Arc::clone(&self.inner.store), self.inner.tasks.clone(), ObjectKey::new(key));
-        let work = self.inner.runtime.spawn(async move {
-            let _running = running;
-            tokio::select! {
-                footer = inspect(store.as_ref(), &key) => footer,
-                () = tasks.closing() => {
-                    Err(StorageError::Cancelled { action: "inspect", object: key.to_string().into() })
-                }
-            }
-        });
-        work.await.unwrap_or_else(|error| {
-            Err(StorageError::Internal {
-                action: "inspect",
-                object: Box::default(),
-                why: error.to_string().into(),
-                source: None,
-            })
-        })
+        let (store, of) = (Arc::clone(&self.inner.store), ObjectKey::new(key));
+        let work = async move { inspect(store.as_ref(), &of).await };
+        self.inner.run("inspect", key, running, work).await
     }
 
     /// The numbers of this manager.
@@ -284,7 +295,7 @@ impl StorageManager {
         self.inner.tasks.close().await;
     }
 
-    fn begin(&self, action: &'static str) -> Result<super::tasks::Running, StorageError> {
+    fn begin(&self, action: &'static str) -> Result<Running, StorageError> {
         self.inner.tasks.begin().ok_or_else(|| {
             let error = StorageError::Closed { action };
             self.inner.metrics.failed(&error);
@@ -298,17 +309,44 @@ impl StorageManager {
         }
         Target::locate(segment, &self.inner.key_prefix, self.inner.store.name())
     }
+}
 
-    fn key_to_delete(&self, segment: &SegmentMetadata) -> Result<ObjectKey, StorageError> {
-        let prefix = &self.inner.key_prefix;
-        let Some(bytes) = &segment.custom_metadata else { return Ok(ObjectKey::of_segment(prefix, segment)) };
-        let size = u64::try_from(segment.size_bytes).unwrap_or(0);
-        let place = Place::decode(bytes, size).map_err(|error| StorageError::Unsupported {
-            action: "delete",
-            object: ObjectKey::of_segment(prefix, segment).to_string().into(),
-            why: error.to_string().into(),
-        })?;
-        key_of(segment, &place, prefix, "delete", self.inner.store.name())
+impl Inner {
+    pub(super) async fn delete_objects(&self, segment: &SegmentMetadata) -> Result<(), StorageError> {
+        let running = self.tasks.begin().ok_or(StorageError::Closed { action: "delete" })?;
+        let (deleter, owned) = (self.deleter.clone(), segment.clone());
+        let work = async move { deleter.delete_all_of(&owned).await };
+        let deleted = self.run("delete", &segment.id.to_string(), running, work).await;
+        self.fetcher.forget(segment);
+        deleted
+    }
+
+    pub(super) async fn has_objects(&self, segment: &SegmentMetadata) -> Result<bool, StorageError> {
+        let running = self.tasks.begin().ok_or(StorageError::Closed { action: "look for" })?;
+        let (deleter, owned) = (self.deleter.clone(), segment.clone());
+        let work = async move { deleter.has_any_of(&owned).await };
+        self.run("look for", &segment.id.to_string(), running, work).await
+    }
+
+    /// Does `work` on the runtime, to its end even if nobody waits for it any more, unless the manager closes.
+    async fn run<T: Send + 'static>(
+        &self,
+        action: &'static str,
+        object: &str,
+        running: Running,
+        work: impl Future<Output = Result<T, StorageError>> + Send + 'static,
+    ) -> Result<T, StorageError> {
+        let (tasks, of) = (self.tasks.clone(), object.to_owned());
+        let task = self.runtime.spawn(async move {
+            let _running = running;
+            tokio::select! {
+                done = work => done,
+                () = tasks.closing() => Err(StorageError::Cancelled { action, object: of.into() }),
+            }
+        });
+        task.await.unwrap_or_else(|error| {
+            Err(StorageError::Internal { action, object: object.into(), why: error.to_string().into(), source: None })
+        })
     }
 }
 

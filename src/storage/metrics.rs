@@ -30,11 +30,21 @@ pub(super) struct StorageMetrics {
     pub(super) deletes: Timer,
     pub(super) deleted_segments: Counter,
     pub(super) store: StoreMeters,
+    pub(super) joint: JointMetrics,
     errors: [(&'static str, Counter); ERRORS.len()],
 }
 
+/// What [`super::joint::Joint`] counts with.
+#[derive(Debug, Clone, Default)]
+pub(super) struct JointMetrics {
+    pub(super) outage: Gauge,
+    pub(super) outages: Counter,
+    pub(super) held_back: Counter,
+    pub(super) deletes_handed_over: Counter,
+}
+
 /// Every kind of error, as [`StorageError::kind`] calls them, with its metric.
-const ERRORS: [(&str, &str, &str); 13] = [
+const ERRORS: [(&str, &str, &str); 14] = [
     ("not-found", "errors-not-found-total", "Calls that failed: the object is not there"),
     ("corrupt", "errors-corrupt-total", "Calls that failed: wrong bytes in the store"),
     ("unreachable", "errors-unreachable-total", "Calls that failed: the store did not answer or had trouble"),
@@ -44,6 +54,7 @@ const ERRORS: [(&str, &str, &str); 13] = [
     ("source", "errors-source-total", "Copies that failed: a file of the broker is not as it must be"),
     ("invalid-argument", "errors-invalid-argument-total", "Calls that failed: the caller asked for what can't be"),
     ("unsupported", "errors-unsupported-total", "Calls that failed: the segment has another layout"),
+    ("condemned", "errors-condemned-total", "Copies that ended after their segment was given up or deleted"),
     ("timeout", "errors-timeout-total", "Calls that failed: out of time"),
     ("cancelled", "errors-cancelled-total", "Calls that were cancelled"),
     ("closed", "errors-closed-total", "Calls after the close"),
@@ -65,6 +76,12 @@ impl StorageMetrics {
         let index_hits = counter("index-cache-hits-total", "Indexes found in memory");
         let index_misses = counter("index-cache-misses-total", "Indexes got from the store");
         let deleted_segments = counter("delete-segments-total", "Segments deleted");
+        let outages =
+            counter("outages-total", "Times that copies failed one after the other, so that others were held back");
+        let held_back =
+            counter("copies-held-back-total", "Copies that did not begin because the store was known to be down");
+        let deletes_handed_over =
+            counter("delete-handed-over-total", "Deletes that could not be done and that the metadata side took over");
         let store = StoreMeters {
             requests: counter("store-requests-total", "Attempts of calls to the store"),
             retries: counter("store-retries-total", "Attempts after the first of a call"),
@@ -76,6 +93,7 @@ impl StorageMetrics {
         let copies_running = gauge("copies-running", "Copies under way");
         let upload_bytes_held = gauge("upload-memory-bytes", "Bytes of part buffers that copies hold");
         let fetch_bytes_in_flight = gauge("fetch-in-flight-bytes", "Bytes asked from the store for reads");
+        let outage = gauge("outage", "1 while copies are held back because the store is known to be down, else 0");
         let block_bytes = gauge("block-cache-bytes", "Bytes in the block cache");
         let copies = registry.timer(GROUP, "copy", "Copies that ended, well or not");
         let fetch_requests = registry.timer(GROUP, "fetch-requests", "Ranged reads of data from the store");
@@ -100,6 +118,7 @@ impl StorageMetrics {
             deletes,
             deleted_segments,
             store,
+            joint: JointMetrics { outage, outages, held_back, deletes_handed_over },
             errors,
         }
     }

@@ -4,16 +4,22 @@
 //! its deletion. Never: what segments exist or which offsets they hold; that is the metadata room's.
 //!
 //! ```text
-//! manager -> upload, fetch -> layout (pure: bytes <-> blocks, indexes, footer)
-//!                          -> store  (OpenDAL behind a trait)
+//! manager -> upload, fetch, deletion -> layout (pure: bytes <-> blocks, indexes, footer)
+//!                                    -> store  (OpenDAL behind a trait)
+//!            joint (what a metadata side in this process is told and asked) -> breaker, copies (pure)
 //! ```
 
+mod breaker;
 mod cleanup;
+mod copies;
+mod deletion;
 mod error;
 mod fetch;
+mod joint;
 pub mod layout;
 mod manager;
 mod metrics;
+mod objects;
 mod segment_files;
 mod settings;
 mod store;

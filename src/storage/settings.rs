@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::breaker::BreakerSettings;
 use crate::config::{Config, ConfigError, Key, Side, storage as keys};
 
 /// First requests of reads that are kept whatever the cache's size: a broker throws away what took it longer than 500 ms
@@ -12,6 +13,10 @@ const INDEX_CACHE_MIN: usize = 1 << 20;
 /// What a request may be longer than its window.
 const MAX_BLOCK: u64 = 1 << 25;
 
+/// Deletes in a row that fail before the next ones are handed over untried. Few, because a broker that deletes a topic
+/// waits for one after the other, on a thread that all its topics need.
+const DELETE_FAILURES: usize = 2;
+
 /// Everything that a manager is told.
 #[derive(Debug, Clone)]
 pub(super) struct Settings {
@@ -19,6 +24,7 @@ pub(super) struct Settings {
     pub(super) key_prefix: String,
     pub(super) upload: UploadSettings,
     pub(super) fetch: FetchSettings,
+    pub(super) outage: OutageSettings,
     /// What an operator should hear once: keys that nobody knows or that change nothing.
     pub(super) warnings: Vec<String>,
 }
@@ -87,6 +93,14 @@ pub(super) struct UploadSettings {
     pub(super) bytes_per_second: Option<u64>,
 }
 
+/// When the store counts as down, and what then happens to deletes.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct OutageSettings {
+    pub(super) uploads: BreakerSettings,
+    pub(super) deletes: BreakerSettings,
+    pub(super) handover: Duration,
+}
+
 #[derive(Debug, Clone, Copy)]
 pub(super) struct FetchSettings {
     pub(super) chunk_cache: usize,
@@ -105,9 +119,14 @@ impl Settings {
         let warnings = warnings(config)?;
         let window_min = config.unsigned(&keys::WINDOW_MIN)?;
         let store = store(config)?;
+        let uploads = BreakerSettings {
+            failures: size(config.unsigned(&keys::OUTAGE_FAILURES)?),
+            window: config.millis(&keys::OUTAGE_WINDOW)?,
+            interval: config.millis(&keys::OUTAGE_INTERVAL)?,
+        };
         let window_max = config.unsigned(&keys::WINDOW_MAX)?.max(window_min);
         Ok(Self {
-            key_prefix: config.text(&keys::KEY_PREFIX).unwrap_or_default().to_owned(),
+            key_prefix: key_prefix(config)?,
             upload: UploadSettings {
                 part_size: part_size(&store, config)?,
                 parts_in_flight: size(config.unsigned(&keys::PARTS_IN_FLIGHT)?),
@@ -127,10 +146,31 @@ impl Settings {
                 window_max,
                 failure_delay: config.millis(&keys::FAILURE_DELAY)?,
             },
+            outage: OutageSettings {
+                uploads,
+                deletes: BreakerSettings { failures: DELETE_FAILURES, ..uploads },
+                handover: config.millis(&keys::DELETE_HANDOVER)?,
+            },
             warnings,
             store,
         })
     }
+}
+
+/// A prefix that leads nowhere else: `..` in a folder's path leads out of the folder, and a store's driver may drop `.`.
+fn key_prefix(config: &Config) -> Result<String, ConfigError> {
+    let prefix = config.text(&keys::KEY_PREFIX).unwrap_or_default();
+    // What stands behind the last slash is the beginning of a name only.
+    let folders = prefix.rsplit_once('/').map_or("", |(folders, _)| folders);
+    if folders.split('/').any(|folder| matches!(folder, "." | "..")) || prefix.chars().any(char::is_control) {
+        return Err(ConfigError::BadValue {
+            key: keys::KEY_PREFIX.name.to_owned(),
+            value: prefix.escape_default().to_string(),
+            why: "it leads out of the store".to_owned(),
+            range: "text without `.` and `..` between slashes and without control characters".to_owned(),
+        });
+    }
+    Ok(prefix.to_owned())
 }
 
 /// What is read, checked and handed to a folder at a time. The bytes are still in the processor's cache when they are
@@ -231,6 +271,15 @@ fn store(config: &Config) -> Result<StoreSettings, ConfigError> {
 fn s3(config: &Config) -> Result<S3Settings, ConfigError> {
     let own = |key: &'static Key| config.text(key).filter(|value| !value.is_empty()).map(str::to_owned);
     let bucket = config.required(&keys::S3_BUCKET, "the `s3` store needs a bucket")?.to_owned();
+    let is_in_name = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_');
+    if !(3..=255).contains(&bucket.len()) || !bucket.bytes().all(is_in_name) || bucket.contains("..") {
+        return Err(ConfigError::BadValue {
+            key: keys::S3_BUCKET.name.to_owned(),
+            value: bucket,
+            why: "no bucket can be called so".to_owned(),
+            range: "3 to 255 letters, digits, `.`, `-` and `_`".to_owned(),
+        });
+    }
     let endpoint = own(&keys::S3_ENDPOINT);
     if let Some(url) = endpoint.as_deref().filter(|url| reqwest::Url::parse(url).is_err() || !url.starts_with("http")) {
         return Err(ConfigError::BadValue {
@@ -336,12 +385,16 @@ mod tests {
             (vec![("storage.backend.class", "gcs")], "`gcs` cannot be honoured"),
             (vec![("storage.backend.class", "filesystem")], "storage.root is not set"),
             (vec![s3], "storage.s3.bucket.name is not set"),
-            (vec![s3, ("storage.s3.bucket.name", "b")], "storage.s3.region is not set"),
-            (vec![s3, ("storage.s3.bucket.name", "b"), ("storage.s3.endpoint.url", "localhost:1")], "not a URL"),
+            (vec![s3, ("storage.s3.bucket.name", "my bucket")], "`my bucket`: no bucket can be called so"),
+            (vec![s3, ("storage.s3.bucket.name", "a/b")], "`a/b`: no bucket can be called so"),
+            (vec![("storage.backend.class", "memory"), ("key.prefix", "../up/")], "it leads out of the store"),
+            (vec![("storage.backend.class", "memory"), ("key.prefix", "a/./")], "it leads out of the store"),
+            (vec![s3, ("storage.s3.bucket.name", "bkt")], "storage.s3.region is not set"),
+            (vec![s3, ("storage.s3.bucket.name", "bkt"), ("storage.s3.endpoint.url", "localhost:1")], "not a URL"),
             (
                 vec![
                     s3,
-                    ("storage.s3.bucket.name", "b"),
+                    ("storage.s3.bucket.name", "bkt"),
                     ("storage.s3.region", "r"),
                     ("storage.aws.access.key.id", "k"),
                 ],
@@ -369,7 +422,7 @@ mod tests {
     fn secrets_are_never_printed() {
         let settings = parse(&[
             ("storage.backend.class", "s3"),
-            ("storage.s3.bucket.name", "b"),
+            ("storage.s3.bucket.name", "bkt"),
             ("storage.s3.region", "r"),
             ("storage.aws.access.key.id", "AKIA-visible"),
             ("storage.aws.secret.access.key", "very-secret"),

@@ -20,7 +20,7 @@ pub use partitioner::metadata_partition;
 pub use reader::{Malformed, Reader};
 pub use tagged::TaggedFields;
 pub use value::{
-    DecodeError, PartitionDeleteRecord, Record, UpdateRecord, Version, WholeSegment, decode, encode_partition_delete,
-    encode_segment, encode_update,
+    DecodeError, LevelRecord, PartitionDeleteRecord, Record, UpdateRecord, Version, WholeSegment, decode, encode_level,
+    encode_partition_delete, encode_segment, encode_update,
 };
 pub use writer::Writer;

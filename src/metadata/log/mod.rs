@@ -18,19 +18,72 @@ use async_trait::async_trait;
 use bytes::Bytes;
 
 use crate::config::ConfigError;
-use crate::model::LeaderEpoch;
+use crate::model::{KafkaUuid, LeaderEpoch};
 
 /// What a usable log looks like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LogShape {
     /// Number of metadata partitions; decides where a user partition's records go, so it must never change.
     pub partitions: i32,
+    /// Tells the log from another one that took its name. `None` if nobody says it.
+    pub id: Option<KafkaUuid>,
+    pub cleanup: Cleanup,
+    /// How long a compacted log shows a tombstone to those who read it from its start: whoever knows the log from an
+    /// earlier time has missed some. `None` if nobody says it, or if there is no such bound.
+    pub delete_retention: Option<Duration>,
+    /// Whether it was created by this very object, whenever that was.
+    pub is_new: bool,
+    /// Whether nobody but this program has ever written to it.
+    pub is_ours_alone: bool,
+}
+
+impl LogShape {
+    /// A log of which nothing is known but its number of partitions.
+    #[must_use]
+    pub const fn of(partitions: i32) -> Self {
+        let (id, cleanup, delete_retention) = (None, Cleanup::Unknown, None);
+        Self { partitions, id, cleanup, delete_retention, is_new: false, is_ours_alone: false }
+    }
+}
+
+/// What becomes of old records.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cleanup {
+    /// Nobody says it.
+    Unknown,
+    /// They go by their age, if at all.
+    Delete,
+    /// They go when a later one has their key, and at any time if they have none.
+    Compact,
+    CompactAndDelete,
+}
+
+impl Cleanup {
+    /// Whether records without a key are dropped.
+    #[must_use]
+    pub fn is_compacted(self) -> bool {
+        matches!(self, Self::Compact | Self::CompactAndDelete)
+    }
+
+    /// As a topic's `cleanup.policy` says it.
+    #[must_use]
+    pub fn of_policy(policy: &str) -> Self {
+        let has = |name| policy.split(',').any(|part| part.trim() == name);
+        match (has("compact"), has("delete")) {
+            (true, true) => Self::CompactAndDelete,
+            (true, false) => Self::Compact,
+            (false, true) => Self::Delete,
+            (false, false) => Self::Unknown,
+        }
+    }
 }
 
 /// A log of keyed records in numbered partitions, as `__remote_log_metadata` is one.
 #[async_trait]
 pub trait MetadataLog: Send + Sync + 'static {
-    /// Makes the log usable, creating it if it is missing. Called again and again until it succeeds.
+    /// Makes the log usable, creating it if it is missing. Called again and again until it succeeds, and now and then
+    /// after that. A log that was usable once and is gone, or another one now, is [`LogError::Mismatch`]: it is never
+    /// created again by this object, and not written to.
     async fn ensure(&self) -> Result<LogShape, LogError>;
 
     /// Appends one record and resolves to its offset once it is durable.

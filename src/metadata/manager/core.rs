@@ -9,12 +9,12 @@ use tokio::sync::{Semaphore, watch};
 
 use crate::config::Config;
 use crate::metadata::MetadataError;
-use crate::metadata::log::MetadataLog;
+use crate::metadata::log::{LogShape, MetadataLog};
 use crate::metrics::Registry;
 use crate::model::TopicIdPartition;
 
 use super::delay::Delay;
-use super::directory::{Assignment, Bound, Directory, SharedState};
+use super::directory::{Assignment, Bound, Directory};
 use super::env::{MetadataEnv, Options};
 use super::inquiry::Inquiry;
 use super::instruments::Instruments;
@@ -37,6 +37,8 @@ pub(super) struct Core {
     pub(super) questions: Semaphore,
     /// Whether the log may no longer be the right one; looked at again.
     is_in_doubt: AtomicBool,
+    /// What the log looked like when it was looked at last.
+    shape: RwLock<Option<LogShape>>,
     /// Why the log could not be reached yet, or is in doubt.
     pub(super) startup_failure: Mutex<Option<String>>,
     /// Why the log is not read at the moment.
@@ -103,6 +105,7 @@ impl Core {
             inquiry: Inquiry::default(),
             questions: Semaphore::new(QUESTIONS_MAX),
             is_in_doubt: AtomicBool::new(false),
+            shape: RwLock::default(),
             startup_failure: Mutex::default(),
             reading_failure: Mutex::default(),
             epochs_quiet: Mutex::default(),
@@ -140,12 +143,22 @@ impl Core {
         }
     }
 
-    /// The log is usable and has this many partitions.
-    pub(super) fn start(&self, partitions: i32) {
-        self.directory.write().set_partitions(partitions);
+    /// The log is usable and looks like this.
+    pub(super) fn start(&self, shape: LogShape) {
+        self.set_shape(shape);
+        self.directory.write().set_shape(&shape);
         *self.startup_failure.lock() = None;
         self.is_started.send_replace(true);
         self.bell.ring();
+    }
+
+    /// What the log looked like when it was looked at last; nothing before it was reached.
+    pub(super) fn shape(&self) -> Option<LogShape> {
+        *self.shape.read()
+    }
+
+    pub(super) fn set_shape(&self, shape: LogShape) {
+        *self.shape.write() = Some(shape);
     }
 
     /// Nothing is taken for the truth until [`Core::end_doubt`]. Tells whether that is news.
@@ -197,9 +210,10 @@ impl Core {
         }
     }
 
-    /// State of a partition, if it may be used.
-    pub(super) fn ready_state(&self, partition: &TopicIdPartition) -> Result<SharedState, MetadataError> {
-        self.with_ready(partition, |_, bound| Arc::clone(&bound.state))
+    /// A partition was ready a moment before, and is read again from the start.
+    pub(super) fn read_again(&self, partition: &TopicIdPartition) -> MetadataError {
+        let why = "its records are read again from the start".to_owned();
+        MetadataError::NotReady { partition: partition.clone(), why }
     }
 
     /// Does something with an assigned and ready partition, while the directory does not change.

@@ -1,24 +1,22 @@
 //! Which partitions are assigned, and which metadata partitions are read for them.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use parking_lot::{Mutex, RwLock};
-
-use crate::metadata::partition::PartitionState;
+use crate::metadata::log::LogShape;
+use crate::metadata::plan::Level;
 use crate::model::TopicIdPartition;
 use crate::wire::metadata_partition;
 
 use super::leadership::Leadership;
-
-pub(super) type SharedState = Arc<RwLock<PartitionState>>;
+pub(super) use super::meta_partition::{MetaPartition, SharedState};
 
 /// All of it, behind one lock that is written only when assignments change.
-#[derive(Default)]
 pub(super) struct Directory {
     /// Number of metadata partitions; unknown until the log was reached.
     partitions: Option<i32>,
+    /// Level of a metadata partition without a level record.
+    level: Level,
     assigned: HashMap<TopicIdPartition, Arc<Assignment>>,
     /// What the reader has to read.
     pub(super) meta: HashMap<i32, Arc<MetaPartition>>,
@@ -39,32 +37,17 @@ pub(super) struct Bound {
     round: u64,
 }
 
-/// A metadata partition that is read, with the state of every user partition that has records in it.
-pub(super) struct MetaPartition {
-    pub(super) index: i32,
-    /// Assignments; changes under the directory's write lock.
-    users: AtomicUsize,
-    /// Writes in flight; begins under the directory's read lock.
-    in_flight: AtomicUsize,
-    /// Counted up by each assignment: the end of the log has to be met once more.
-    asked: AtomicU64,
-    /// The last round for which it was met.
-    met: AtomicU64,
-    is_too_new: AtomicBool,
-    /// What was wrong last, until the end is met again.
-    trouble: Mutex<Option<String>>,
-    /// Whether it is so wrong that what is known must not be used.
-    has_trouble: AtomicBool,
-    /// Whether records that were read are no longer in the log. For good, unless the last of them is met again: what took
-    /// their place was passed over.
-    has_lost_records: AtomicBool,
-    pub(super) states: Mutex<HashMap<TopicIdPartition, SharedState>>,
+impl Default for Directory {
+    fn default() -> Self {
+        Self { partitions: None, level: Level::Zero, assigned: HashMap::new(), meta: HashMap::new() }
+    }
 }
 
 impl Directory {
     /// The log is reached: everything that was assigned before gets its place.
-    pub(super) fn set_partitions(&mut self, partitions: i32) {
-        self.partitions = Some(partitions);
+    pub(super) fn set_shape(&mut self, shape: &LogShape) {
+        self.partitions = Some(shape.partitions);
+        self.level = if shape.is_ours_alone { Level::Two } else { Level::Zero };
         let assignments: Vec<_> = self.assigned.values().cloned().collect();
         for assignment in assignments {
             self.bind(&assignment);
@@ -98,7 +81,7 @@ impl Directory {
     pub(super) fn unassign(&mut self, partitions: &[TopicIdPartition]) -> Vec<Arc<Assignment>> {
         let removed: Vec<_> = partitions.iter().filter_map(|partition| self.assigned.remove(partition)).collect();
         for bound in removed.iter().filter_map(|assignment| assignment.bound.get()) {
-            bound.meta.users.fetch_sub(1, Ordering::AcqRel);
+            bound.meta.use_ends();
         }
         removed
     }
@@ -107,14 +90,11 @@ impl Directory {
         let Some(partitions) = self.partitions else { return };
         let partition = &assignment.partition;
         let index = metadata_partition(&partition.topic_id, partition.partition, partitions);
-        let meta = self.meta.entry(index).or_insert_with(|| Arc::new(MetaPartition::new(index)));
+        let level = self.level;
+        let meta = self.meta.entry(index).or_insert_with(|| Arc::new(MetaPartition::new(index, level)));
         assignment.bound.get_or_init(|| {
-            meta.users.fetch_add(1, Ordering::AcqRel);
-            Bound {
-                meta: Arc::clone(meta),
-                state: meta.state(partition),
-                round: meta.asked.fetch_add(1, Ordering::AcqRel) + 1,
-            }
+            meta.use_begins();
+            Bound { meta: Arc::clone(meta), state: meta.state(partition), round: meta.ask() }
         });
     }
 
@@ -159,111 +139,6 @@ impl Assignment {
 impl Bound {
     /// Why the state must not be used yet.
     pub(super) fn why_not_ready(&self) -> Option<&'static str> {
-        if self.meta.is_too_new.load(Ordering::Acquire) {
-            return Some(
-                "the log has records of a newer version of this plugin; upgrade, or set \
-                 `undercroft.metadata.ignore.newer.records`",
-            );
-        }
-        if self.meta.has_lost_records.load(Ordering::Acquire) {
-            return Some(
-                "records that were read are no longer in the log (was the log deleted?), and nobody knows what else it \
-                 has lost; restart this broker to go on with what the log has now",
-            );
-        }
-        if self.meta.has_trouble.load(Ordering::Acquire) {
-            return Some("the log of its records is not as it must be");
-        }
-        (self.meta.met.load(Ordering::Acquire) < self.round).then_some("its records are still being read")
-    }
-}
-
-impl MetaPartition {
-    fn new(index: i32) -> Self {
-        Self {
-            index,
-            users: AtomicUsize::new(0),
-            in_flight: AtomicUsize::new(0),
-            asked: AtomicU64::new(0),
-            met: AtomicU64::new(0),
-            is_too_new: AtomicBool::new(false),
-            trouble: Mutex::new(None),
-            has_trouble: AtomicBool::new(false),
-            has_lost_records: AtomicBool::new(false),
-            states: Mutex::new(HashMap::new()),
-        }
-    }
-
-    /// State of a user partition, empty if nothing was read of it yet.
-    pub(super) fn state(&self, partition: &TopicIdPartition) -> SharedState {
-        let mut states = self.states.lock();
-        if let Some(state) = states.get(partition) {
-            return Arc::clone(state);
-        }
-        let state = Arc::new(RwLock::new(PartitionState::new(partition.clone())));
-        states.insert(partition.clone(), Arc::clone(&state));
-        state
-    }
-
-    fn is_unused(&self) -> bool {
-        self.users.load(Ordering::Acquire) == 0 && self.in_flight.load(Ordering::Acquire) == 0
-    }
-
-    pub(super) fn write_begins(&self) {
-        self.in_flight.fetch_add(1, Ordering::AcqRel);
-    }
-
-    /// Tells whether nobody needs the partition any more.
-    pub(super) fn write_ends(&self) -> bool {
-        self.in_flight.fetch_sub(1, Ordering::AcqRel) == 1 && self.users.load(Ordering::Acquire) == 0
-    }
-
-    pub(super) fn has_writes(&self) -> bool {
-        self.in_flight.load(Ordering::Acquire) > 0
-    }
-
-    /// The round that was asked for last.
-    pub(super) fn asked(&self) -> u64 {
-        self.asked.load(Ordering::Acquire)
-    }
-
-    pub(super) fn met(&self) -> u64 {
-        self.met.load(Ordering::Acquire)
-    }
-
-    /// The end was met by a read that began when `round` had been asked for. Tells whether that is news.
-    pub(super) fn meet(&self, round: u64) -> bool {
-        let had_trouble = self.has_trouble.swap(false, Ordering::AcqRel);
-        *self.trouble.lock() = None;
-        self.met.fetch_max(round, Ordering::AcqRel) < round || had_trouble
-    }
-
-    pub(super) fn set_too_new(&self) -> bool {
-        !self.is_too_new.swap(true, Ordering::AcqRel)
-    }
-
-    /// Something is wrong with the log, until its end is met again. If it is not as it must be (`is_fatal`), what is
-    /// known of it must not be used.
-    pub(super) fn set_trouble(&self, why: String, is_fatal: bool) {
-        *self.trouble.lock() = Some(why);
-        self.has_trouble.fetch_or(is_fatal, Ordering::AcqRel);
-    }
-
-    /// The log ends before what was read of it. Tells whether that is news.
-    pub(super) fn lose_records(&self) -> bool {
-        !self.has_lost_records.swap(true, Ordering::AcqRel)
-    }
-
-    /// They are there after all.
-    pub(super) fn find_records(&self) {
-        self.has_lost_records.store(false, Ordering::Release);
-    }
-
-    pub(super) fn trouble(&self) -> Option<String> {
-        self.trouble.lock().clone()
-    }
-
-    pub(super) fn live_segments(&self) -> usize {
-        self.states.lock().values().map(|state| state.read().live_segments()).sum()
+        self.meta.why_not_ready(self.round)
     }
 }

@@ -48,6 +48,8 @@ pub(super) struct Options {
     /// First pause between two tries; it doubles up to [`RETRY_PAUSE_MAX`].
     pub(super) retry_pause: Duration,
     pub(super) are_newer_records_ignored: bool,
+    /// A leader decides by what it knows only if that is younger (T of the rules).
+    pub(super) decide: Duration,
 }
 
 impl Options {
@@ -56,6 +58,7 @@ impl Options {
             consume_wait: config.millis(&keys::CONSUME_WAIT_MS)?,
             retry_pause: config.millis(&keys::INITIALIZATION_RETRY_INTERVAL_MS)?.min(RETRY_PAUSE_MAX),
             are_newer_records_ignored: config.boolean(&keys::IGNORE_NEWER_RECORDS)?,
+            decide: config.millis(&keys::DECIDE_MS)?,
         })
     }
 }

@@ -3,10 +3,10 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use crate::metadata::partition::{KeyFacts, Outcome, Refusal};
-use crate::metadata::plan::key_facts;
+use crate::metadata::partition::{Entry, Outcome, Refusal};
+use crate::metadata::plan::Level;
 use crate::model::TopicIdPartition;
-use crate::wire::{self, DecodeError, Record, RecordKey};
+use crate::wire::{self, DecodeError, LevelRecord, PartitionKey, Record, RecordKey};
 
 use super::core::Core;
 use super::directory::MetaPartition;
@@ -17,25 +17,23 @@ pub(super) struct Intake {
     said: HashSet<&'static str>,
 }
 
+/// A record as the log hands it over.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Raw<'a> {
+    pub(super) offset: i64,
+    pub(super) timestamp_ms: i64,
+    pub(super) key: Option<&'a [u8]>,
+    pub(super) value: Option<&'a [u8]>,
+}
+
 impl Intake {
     pub(super) fn new(core: Arc<Core>) -> Self {
         Self { core, said: HashSet::new() }
     }
 
-    /// Applies one record. A record that says nothing of a segment counts as applied.
-    pub(super) fn record(
-        &mut self,
-        meta: &MetaPartition,
-        offset: i64,
-        key: Option<&[u8]>,
-        value: Option<&[u8]>,
-    ) -> Outcome {
-        let core = Arc::clone(&self.core);
-        let skipped = &core.instruments.records_skipped;
-        let Some(value) = value else {
-            skipped.increment();
-            return Outcome::Applied;
-        };
+    /// Applies one record. A record that says nothing of a segment counts as applied. `seen_ms` is now, by our clock.
+    pub(super) fn record(&mut self, meta: &MetaPartition, raw: Raw<'_>, seen_ms: i64) -> Outcome {
+        let Raw { offset, timestamp_ms, key, value } = raw;
         let key = match key.map(wire::parse_key) {
             Some(Ok(key)) => Some(key),
             Some(Err(error)) => {
@@ -44,47 +42,60 @@ impl Intake {
             }
             None => None,
         };
-        if key == Some(RecordKey::Level) {
-            skipped.increment();
-            return Outcome::Applied;
-        }
-        match wire::decode(value) {
-            Ok(record) => self.apply(meta, key.as_ref(), record),
-            Err(error) => self.unreadable(meta, offset, &error),
-        }
-    }
-
-    fn apply(&mut self, meta: &MetaPartition, key: Option<&RecordKey>, record: Record) -> Outcome {
-        let partition = match &record {
-            Record::Segment(whole) => &whole.metadata.id.partition,
-            Record::Update(record) => &record.update.id.partition,
-            Record::PartitionDelete(record) => &record.delete.partition,
-            Record::Snapshot => {
-                self.core.instruments.records_skipped.increment();
-                return Outcome::Applied;
-            }
+        let body = match value.map(wire::decode).transpose() {
+            Ok(body) => body,
+            Err(error) => return self.unreadable(meta, offset, &error),
         };
-        let facts = key_facts(key, partition);
-        let outcome = self.apply_to(meta, &partition.clone(), facts, record);
+        if let Some(Record::Level(level)) = body {
+            self.level(meta, level);
+        }
+        let partition = match &body {
+            Some(record) => record.partition().cloned(),
+            None => key.as_ref().and_then(RecordKey::partition).map(PartitionKey::to_partition),
+        };
+        let outcome = partition.as_ref().map(|partition| {
+            let entry = Entry { offset, timestamp_ms, seen_ms, key: key.as_ref(), body: body.as_ref() };
+            self.apply(meta, partition, entry)
+        });
         let instruments = &self.core.instruments;
         match outcome {
-            Outcome::Applied => instruments.records_applied.increment(),
-            Outcome::Kept => instruments.records_kept.increment(),
-            Outcome::Refused(_) => instruments.records_refused.increment(),
+            _ if body.is_none() => instruments.records_skipped.increment(),
+            None => instruments.records_skipped.increment(),
+            Some(Outcome::Applied) => instruments.records_applied.increment(),
+            Some(Outcome::Kept) => instruments.records_kept.increment(),
+            Some(Outcome::Refused(_)) => instruments.records_refused.increment(),
         }
-        outcome
+        outcome.unwrap_or(Outcome::Applied)
     }
 
-    fn apply_to(&self, meta: &MetaPartition, partition: &TopicIdPartition, facts: KeyFacts, record: Record) -> Outcome {
+    /// It says what writers may write from now on, and nothing about the records before it.
+    fn level(&self, meta: &MetaPartition, record: LevelRecord) {
+        match Level::from_number(record.level) {
+            Some(level) => {
+                if meta.set_level(level) {
+                    self.core.count_partitions();
+                }
+            }
+            None => self.newer(meta, &format!("level {} is not known", record.level)),
+        }
+    }
+
+    fn newer(&self, meta: &MetaPartition, what: &str) {
+        if !self.core.options.are_newer_records_ignored && meta.set_too_new() {
+            tracing::error!(
+                "metadata partition {}: {what}; its partitions are not ready until this plugin is upgraded or \
+                 `undercroft.metadata.ignore.newer.records` is set",
+                meta.index
+            );
+            self.core.count_partitions();
+        }
+    }
+
+    fn apply(&self, meta: &MetaPartition, partition: &TopicIdPartition, entry: Entry<'_>) -> Outcome {
         let state = meta.state(partition);
         let mut state = state.write();
         let before = state.live_segments();
-        let outcome = match record {
-            Record::Segment(whole) => state.apply_segment(&whole.metadata, facts),
-            Record::Update(record) => state.apply_update(record.update, facts),
-            Record::PartitionDelete(record) => state.apply_partition_delete(&record.delete),
-            Record::Snapshot => Outcome::Applied,
-        };
+        let outcome = state.take(entry);
         match state.live_segments() {
             after if after > before => self.core.instruments.segments_live.add(1),
             after if after < before => self.core.instruments.segments_live.add(-1),
@@ -102,14 +113,7 @@ impl Intake {
         };
         if matches!(error, DecodeError::NewerVersion { .. }) {
             self.core.instruments.records_newer.increment();
-            if !self.core.options.are_newer_records_ignored && meta.set_too_new() {
-                tracing::error!(
-                    "metadata partition {} offset {offset}: {error}; its partitions are not ready until this plugin is \
-                     upgraded or `undercroft.metadata.ignore.newer.records` is set",
-                    meta.index
-                );
-                self.core.count_partitions();
-            }
+            self.newer(meta, &format!("offset {offset}: {error}"));
         } else {
             self.core.instruments.records_unparsable.increment();
         }

@@ -4,8 +4,8 @@
 //! writes that resolve when the manager's own reader has applied them. Never: a wait for the log in a call, apart from
 //! the bounded one for an epoch.
 //!
-//! A task makes the log usable and tries for ever (`startup`). One thread reads (`reader`) and applies (`intake`). The
-//! `directory` knows what is assigned and what is read, `leadership` the epochs, `waiters` who waits for which offset.
+//! A task makes the log usable and tries for ever (`startup`), and writes first level records (`levels`). One thread reads
+//! (`reader`, `reading`) and applies (`intake`). The `directory` knows what is assigned and what is read, `leadership` the epochs, `waiters` who waits for which offset.
 //! `delay` holds back what is to stay local only, with what `inquiry` asks of the cluster and `local_log` of the disk.
 #![allow(clippy::disallowed_methods, reason = "shell: reads the clock and owns threads")]
 
@@ -17,10 +17,14 @@ mod env;
 mod inquiry;
 mod instruments;
 mod intake;
+mod last_record;
 mod leadership;
+mod levels;
 mod local_log;
+mod meta_partition;
 mod quiet;
 mod reader;
+mod reading;
 mod startup;
 #[cfg(test)]
 mod tests;
@@ -248,8 +252,12 @@ impl MetadataManager {
         question: impl FnOnce(&PartitionState) -> T,
     ) -> Result<T, MetadataError> {
         let core = self.core()?;
-        let state = core.ready_state(partition)?;
+        let (state, meta) =
+            core.with_ready(partition, |_, bound| (Arc::clone(&bound.state), Arc::clone(&bound.meta)))?;
         let state = state.read();
+        if meta.is_read_again() {
+            return Err(core.read_again(partition));
+        }
         Ok(question(&state))
     }
 }

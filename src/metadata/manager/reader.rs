@@ -8,47 +8,17 @@ use crate::metadata::log::{LogError, LogEvent, LogReader};
 use crate::metadata::partition::Outcome;
 
 use super::core::Core;
-use super::directory::MetaPartition;
+use super::delay::now_ms;
 use super::env::RETRY_PAUSE_MAX;
-use super::intake::Intake;
+use super::intake::{Intake, Raw};
 use super::quiet::Quiet;
-use super::startup;
+use super::reading::{Forgetting, Reading, Readings};
+use super::{levels, startup};
 
 const POLL_MAX: Duration = Duration::from_millis(500);
 /// A broker's listener goes down before this manager is closed, and a cluster's brokers are restarted.
 const PATIENCE: Duration = Duration::from_secs(10);
 const READING: &str = "reading the log of remote segment metadata";
-
-/// A metadata partition as the thread sees it.
-struct Reading {
-    meta: Arc<MetaPartition>,
-    /// The next offset that was not applied yet.
-    position: i64,
-    /// The last record that was applied: a log that has another one at its offset is another log.
-    last: LastRecord,
-    /// The round that was asked for when the read began that runs now.
-    round: u64,
-    is_assigned: bool,
-    /// Whether the poll under way has moved the position.
-    is_moved: bool,
-}
-
-/// The readings, by the number of their metadata partition: a lookup for each record must cost next to nothing.
-#[derive(Default)]
-struct Readings(Vec<Option<Reading>>);
-
-/// A copy of a record, in memory that is used again: nobody asks for it unless the log is read again, so it must be
-/// cheap to take.
-#[derive(Default)]
-struct LastRecord {
-    /// None if there is none yet.
-    offset: Option<i64>,
-    timestamp_ms: i64,
-    key_len: Option<usize>,
-    value_len: Option<usize>,
-    /// Key and value, one after the other.
-    bytes: Vec<u8>,
-}
 
 /// What one poll brought, told to the waiters at once.
 #[derive(Default)]
@@ -59,62 +29,12 @@ struct Progress {
     are_rounds_met: bool,
 }
 
-impl Reading {
-    fn move_to(&mut self, position: i64, progress: &mut Progress) {
-        self.position = position;
-        if !std::mem::replace(&mut self.is_moved, true) {
-            progress.moved.push(self.meta.index);
+impl Progress {
+    fn move_to(&mut self, reading: &mut Reading, position: i64) {
+        reading.position = position;
+        if !std::mem::replace(&mut reading.is_moved, true) {
+            self.moved.push(reading.meta.index);
         }
-    }
-}
-
-impl Readings {
-    fn get_mut(&mut self, index: i32) -> Option<&mut Reading> {
-        self.0.get_mut(usize::try_from(index).ok()?)?.as_mut()
-    }
-
-    fn get_or_begin(&mut self, meta: Arc<MetaPartition>) -> &mut Reading {
-        // Metadata partitions are numbered from 0.
-        let index = usize::try_from(meta.index).unwrap_or_default();
-        if self.0.len() <= index {
-            self.0.resize_with(index + 1, || None);
-        }
-        self.0[index].get_or_insert_with(|| Reading {
-            meta,
-            position: 0,
-            last: LastRecord::default(),
-            round: 0,
-            is_assigned: false,
-            is_moved: false,
-        })
-    }
-
-    fn remove(&mut self, index: i32) -> Option<Reading> {
-        self.0.get_mut(usize::try_from(index).ok()?)?.take()
-    }
-
-    fn iter(&self) -> impl Iterator<Item = &Reading> {
-        self.0.iter().flatten()
-    }
-
-    fn iter_mut(&mut self) -> impl Iterator<Item = &mut Reading> {
-        self.0.iter_mut().flatten()
-    }
-}
-
-impl LastRecord {
-    fn remember(&mut self, offset: i64, timestamp_ms: i64, key: Option<&[u8]>, value: Option<&[u8]>) {
-        (self.offset, self.timestamp_ms) = (Some(offset), timestamp_ms);
-        (self.key_len, self.value_len) = (key.map(<[u8]>::len), value.map(<[u8]>::len));
-        self.bytes.clear();
-        self.bytes.extend_from_slice(key.unwrap_or_default());
-        self.bytes.extend_from_slice(value.unwrap_or_default());
-    }
-
-    fn is(&self, timestamp_ms: i64, key: Option<&[u8]>, value: Option<&[u8]>) -> bool {
-        let (key_len, value_len) = (key.map(<[u8]>::len), value.map(<[u8]>::len));
-        (self.timestamp_ms, self.key_len, self.value_len) == (timestamp_ms, key_len, value_len)
-            && self.bytes.iter().eq(key.unwrap_or_default().iter().chain(value.unwrap_or_default()))
     }
 }
 
@@ -208,10 +128,17 @@ impl Thread<'_> {
                 reader.unassign(unused.index)?;
             }
         }
+        let round_interval = Forgetting::of(self.core.shape().as_ref()).round_interval(self.core.options.decide);
         let wanted: Vec<_> = self.core.directory.read().meta.values().cloned().collect();
         for meta in wanted {
             let index = meta.index;
-            let reading = self.readings.get_or_begin(meta);
+            let now = Instant::now();
+            let reading = self.readings.get_or_begin(meta, now);
+            let is_old = now.saturating_duration_since(reading.began) >= round_interval;
+            if is_old && reading.is_assigned && reading.meta.met() >= reading.round {
+                // Nobody asks, but a leader decides only by what is known of a short while ago.
+                reading.meta.ask();
+            }
             let asked = reading.meta.asked();
             // One round after the other: assignments that keep coming must not put off the end for ever.
             let is_round_over = asked > reading.round && reading.meta.met() >= reading.round;
@@ -221,7 +148,7 @@ impl Thread<'_> {
                 reading.is_assigned = false;
             }
             if !reading.is_assigned {
-                reading.round = asked;
+                (reading.round, reading.began) = (asked, now);
                 reader.assign(index, reading.position)?;
                 reading.is_assigned = true;
             }
@@ -231,6 +158,10 @@ impl Thread<'_> {
 
     fn poll(&mut self, reader: &mut dyn LogReader) -> Result<(), LogError> {
         let mut progress = Progress::default();
+        let shape = self.core.shape();
+        let forgetting = Forgetting::of(shape.as_ref());
+        // One look at the clock for all that a poll brings: a poll is short.
+        let (now, seen_ms) = (Instant::now(), now_ms());
         let Self { core, intake, readings, quiet, pause, .. } = self;
         let polled = reader.poll(POLL_MAX, &mut |event| match event {
             LogEvent::Record { partition, offset, timestamp_ms, key, value } => {
@@ -243,9 +174,14 @@ impl Thread<'_> {
                     }
                     return;
                 }
+                if !reading.may_go_on(offset, now, forgetting) {
+                    return;
+                }
                 reading.last.remember(offset, timestamp_ms, key, value);
-                let outcome = intake.record(&reading.meta, offset, key, value);
-                reading.move_to(offset.saturating_add(1), &mut progress);
+                reading.unkeyed += u64::from(key.is_none());
+                let raw = Raw { offset, timestamp_ms, key, value };
+                let outcome = intake.record(&reading.meta, raw, seen_ms);
+                progress.move_to(reading, offset.saturating_add(1));
                 if outcome != Outcome::Applied && reading.meta.has_writes() {
                     progress.exceptions.entry(partition).or_default().push((offset, outcome));
                 }
@@ -260,7 +196,14 @@ impl Thread<'_> {
                     progress.are_rounds_met = true;
                     return;
                 }
-                reading.move_to(next_offset, &mut progress);
+                if next_offset > reading.position && !reading.may_go_on(next_offset, now, forgetting)
+                    || reading.is_to_begin_again.is_some()
+                {
+                    return;
+                }
+                progress.move_to(reading, next_offset);
+                reading.caught_up();
+                levels::end_is_met(core, &reading.meta, next_offset, shape.as_ref());
                 progress.are_rounds_met |= reading.meta.meet(reading.round);
                 if reading.meta.asked() > reading.round {
                     core.bell.ring();
@@ -281,7 +224,28 @@ impl Thread<'_> {
             }
         });
         self.tell(progress);
-        polled
+        polled?;
+        self.begin_again(reader)
+    }
+
+    /// Reads from the start what may not be gone on with.
+    fn begin_again(&mut self, reader: &mut dyn LogReader) -> Result<(), LogError> {
+        for reading in self.readings.iter_mut() {
+            let Some(why) = reading.is_to_begin_again else { continue };
+            let index = reading.meta.index;
+            tracing::warn!("metadata partition {index}: {why}");
+            let live = i64::try_from(reading.meta.live_segments()).unwrap_or(0);
+            reading.meta.read_again(why);
+            self.core.instruments.segments_live.add(-live);
+            let is_assigned = std::mem::take(&mut reading.is_assigned);
+            reading.begin_again(Instant::now());
+            self.core.bell.ring();
+            self.core.count_partitions();
+            if is_assigned {
+                reader.unassign(index)?;
+            }
+        }
+        Ok(())
     }
 
     fn tell(&mut self, progress: Progress) {
@@ -310,7 +274,9 @@ fn recognise(core: &Arc<Core>, reading: &Reading, offset: i64, is_same: bool) {
     lost(
         core,
         reading,
-        format!("metadata partition {index} has another record at offset {offset} than was read before"),
+        format!(
+            "metadata partition {index} has another record at offset {offset} than was read before; was the log deleted?"
+        ),
     );
 }
 
@@ -321,7 +287,9 @@ fn shrunk(core: &Arc<Core>, reading: &Reading, end: i64) {
     lost(
         core,
         reading,
-        format!("metadata partition {index} ends at offset {end}, but records up to {position} were read before"),
+        format!(
+            "metadata partition {index} ends at offset {end}, but records up to {position} were read before; was the log deleted?"
+        ),
     );
 }
 
@@ -329,7 +297,7 @@ fn shrunk(core: &Arc<Core>, reading: &Reading, end: i64) {
 /// lost ones are not applied.
 fn lost(core: &Arc<Core>, reading: &Reading, why: String) {
     if reading.meta.lose_records() {
-        tracing::error!("{why}; was the log deleted? Restart this broker to go on with what the log has now");
+        tracing::error!("{why} Restart this broker to go on with what the log has now");
     }
     startup::look_again(core, &why);
     reading.meta.set_trouble(why, true);

@@ -6,16 +6,11 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
-use bytes::Bytes;
-
 use crate::metadata::MetadataError;
 use crate::metadata::log::LogError;
-use crate::metadata::partition::{Outcome, Refusal, impossible};
-use crate::metadata::plan::{Level, add_key, partition_delete_key, update_key};
-use crate::model::{
-    LeaderEpoch, PartitionDelete, SegmentId, SegmentMetadata, SegmentState, SegmentUpdate, TopicIdPartition,
-};
-use crate::wire::{self, RecordKey};
+use crate::metadata::partition::{Outcome, Refusal};
+use crate::metadata::plan::{self, Denied, Draft, Level, Standing, Step};
+use crate::model::{LeaderEpoch, PartitionDelete, SegmentId, SegmentMetadata, SegmentUpdate, TopicIdPartition};
 
 use super::Pending;
 use super::core::Core;
@@ -43,83 +38,69 @@ enum Subject {
 }
 
 pub(super) fn add(core: &Arc<Core>, segment: SegmentMetadata, admission: Duration) -> Result<Pending, MetadataError> {
-    let to = SegmentState::CopyStarted;
-    if segment.state != to {
-        let what = format!("{}: a segment is added in state {to}, not {}", segment.id, segment.state);
+    let id = segment.id.clone();
+    // What is wrong with the call itself is said first, whether the partition is ready or not.
+    if let Some(what) = plan::why_never(&segment) {
         return Err(MetadataError::InvalidArgument { what });
     }
-    if let Some(why) = impossible(&segment) {
-        return Err(MetadataError::InvalidArgument { what: format!("{}: {why}", segment.id) });
-    }
-    let epoch = leader_epoch(core, &segment.id.partition, admission)?;
+    let epoch = leader_epoch(core, &id.partition, admission)?;
     delay::admit(core, &segment)?;
-    let admitted = Admitted::begin(core, &segment.id.partition)?;
-    let naming = {
-        let mut state = admitted.state.write();
-        match state.state_of(&segment.id) {
-            None | Some(SegmentState::CopyStarted) => {}
-            Some(from) => return Err(MetadataError::Refused { segment: segment.id, from, to, is_written: false }),
-        }
-        match state.naming_of(&segment.id) {
-            Some((_, naming)) => naming,
-            None => state.claim_naming(&segment.id, segment.end_offset, epoch),
-        }
-    };
-    let key = add_key(&segment.id.partition, segment.end_offset, segment.id.uuid, naming);
-    let value = wire::encode_segment(&segment, naming.epoch, LEVEL.value_version());
-    Ok(admitted.submit(&key, value, Subject::Segment(segment.id)))
+    let admitted = Admitted::begin(core, &id.partition)?;
+    let draft = plan::add(&mut admitted.state.write(), &standing(Some(epoch), &segment), segment);
+    let draft = draft.map_err(|denied| refusal(denied, &id))?;
+    Ok(admitted.submit(draft, Subject::Segment(id)))
 }
 
-pub(super) fn update(core: &Arc<Core>, mut update: SegmentUpdate) -> Result<Pending, MetadataError> {
-    let to = update.state;
-    if to == SegmentState::CopyStarted || !LEVEL.may_write(to) {
-        let why = match to {
-            SegmentState::Dangling => "stock brokers cannot read it; DELETE_SEGMENT_STARTED stands for it",
-            _ => "a segment is added in this state",
-        };
-        return Err(MetadataError::InvalidArgument { what: format!("{}: no update to {to}: {why}", update.id) });
+pub(super) fn update(core: &Arc<Core>, update: SegmentUpdate) -> Result<Pending, MetadataError> {
+    let id = update.id.clone();
+    if let Some(what) = plan::why_never_to(&update, LEVEL) {
+        return Err(MetadataError::InvalidArgument { what });
     }
-    let admitted = Admitted::begin(core, &update.id.partition)?;
-    let (from, end_offset, naming) = {
-        let state = admitted.state.read();
-        let from = match state.state_of(&update.id) {
-            Some(SegmentState::DeleteFinished) if to == SegmentState::DeleteFinished => {
-                // Said again by somebody who did not hear the answer.
-                return Ok(Box::pin(std::future::ready(Ok(()))));
-            }
-            None | Some(SegmentState::DeleteFinished) => {
-                return Err(MetadataError::UnknownSegment { segment: update.id });
-            }
-            Some(SegmentState::CopyFinished)
-                if to == SegmentState::CopyFinished
-                    && [None, state.custom_metadata_of(&update.id)].contains(&update.custom_metadata) =>
-            {
-                // Not written again: the order in which copies finish decides which of them serve reads, and the later
-                // of two records would be the one that compaction keeps.
-                return Ok(Box::pin(std::future::ready(Ok(()))));
-            }
-            Some(from) if from.writer_may(to) => from,
-            Some(from) => return Err(MetadataError::Refused { segment: update.id, from, to, is_written: false }),
-        };
-        let Some((end_offset, naming)) = state.naming_of(&update.id) else {
-            return Err(MetadataError::UnknownSegment { segment: update.id });
-        };
-        if update.custom_metadata.is_none() {
-            // A reader replaces it by what the update says, also by nothing.
-            update.custom_metadata = state.custom_metadata_of(&update.id);
-        }
-        (from, end_offset, naming)
+    let admitted = Admitted::begin(core, &id.partition)?;
+    let standing = Standing {
+        level: LEVEL,
+        me: update.broker_id,
+        leadership: None,
+        is_current: true,
+        now_ms: update.event_timestamp_ms,
     };
     let nonce = uuid::Uuid::new_v4().as_u64_pair().0;
-    let key = update_key(&update.id.partition, end_offset, update.id.uuid, naming, (from, to), nonce);
-    let value = wire::encode_update(&update, naming.epoch, Some(end_offset), LEVEL.value_version());
-    Ok(admitted.submit(&key, value, Subject::Segment(update.id)))
+    let step = plan::update(&admitted.state.read(), &standing, update, nonce);
+    match step.map_err(|denied| refusal(denied, &id))? {
+        Step::Write(draft) => Ok(admitted.submit(draft, Subject::Segment(id))),
+        Step::AlreadySo => Ok(Box::pin(std::future::ready(Ok(())))),
+    }
 }
 
 pub(super) fn partition_delete(core: &Arc<Core>, delete: &PartitionDelete) -> Result<Pending, MetadataError> {
     let admitted = Admitted::begin(core, &delete.partition)?;
-    let value = wire::encode_partition_delete(delete, LeaderEpoch::UNKNOWN, None, LEVEL.value_version());
-    Ok(admitted.submit(&partition_delete_key(&delete.partition), value, Subject::Partition(delete.partition.clone())))
+    let standing = Standing {
+        level: LEVEL,
+        me: delete.broker_id,
+        leadership: None,
+        is_current: true,
+        now_ms: delete.event_timestamp_ms,
+    };
+    let draft = plan::partition_delete(&admitted.state.read(), &standing, delete.clone());
+    Ok(admitted.submit(draft, Subject::Partition(delete.partition.clone())))
+}
+
+fn refusal(denied: Denied, segment: &SegmentId) -> MetadataError {
+    let not_ready = |why: &str| MetadataError::NotReady { partition: segment.partition.clone(), why: why.to_owned() };
+    match denied {
+        Denied::InvalidArgument(what) => MetadataError::InvalidArgument { what },
+        Denied::Refused { from, to } => {
+            MetadataError::Refused { segment: segment.clone(), from, to, is_written: false }
+        }
+        Denied::UnknownSegment => MetadataError::UnknownSegment { segment: segment.clone() },
+        Denied::NotLed => not_ready("this broker does not lead it"),
+        Denied::NotCurrent => not_ready("the end of the log has not been reached lately"),
+    }
+}
+
+/// Whoever adds leads; that the reader is current is what readiness says so far.
+fn standing(leadership: Option<LeaderEpoch>, segment: &SegmentMetadata) -> Standing {
+    Standing { level: LEVEL, me: segment.broker_id, leadership, is_current: true, now_ms: segment.event_timestamp_ms }
 }
 
 fn leader_epoch(
@@ -152,10 +133,11 @@ impl Admitted {
     }
 
     /// Appends the record; its place in the log is decided when this returns.
-    fn submit(self, key: &RecordKey, value: Bytes, subject: Subject) -> Pending {
-        let (log, index, key) = (Arc::clone(&self.core.log), self.meta.index, key.to_bytes());
+    fn submit(self, draft: Draft, subject: Subject) -> Pending {
+        let (log, index) = (Arc::clone(&self.core.log), self.meta.index);
+        let (key, value) = (draft.key.to_bytes(), draft.value(LEVEL));
         let mut append: Pin<Box<dyn Future<Output = Result<i64, LogError>> + Send>> =
-            Box::pin(async move { log.append(index, Some(key), Some(value)).await });
+            Box::pin(async move { log.append(index, Some(key), value).await });
         let runtime = self.core.env.runtime.clone();
         let first = {
             let _entered = runtime.enter();

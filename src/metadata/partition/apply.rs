@@ -1,136 +1,164 @@
-//! What a record changes.
+//! What a record that says something of a segment changes.
 
-use crate::model::{KafkaUuid, PartitionDelete, SegmentMetadata, SegmentState, SegmentUpdate};
+use crate::model::{KafkaUuid, SegmentMetadata, SegmentState, SegmentUpdate};
 
-use super::naming::{KeyFacts, Naming};
-use super::segment::{KeptUpdate, Segment};
-use super::{Lineage, PartitionState};
-
-/// What became of a record.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[must_use]
-pub enum Outcome {
-    /// The state now says what the record says (or said so already).
-    Applied,
-    /// An update of a segment that is not known yet: it is replayed when the segment's first record comes.
-    Kept,
-    /// It changes nothing, for this reader and every other.
-    Refused(Refusal),
-}
-
-/// Why a record changes nothing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Refusal {
-    /// The segment's state does not allow the step.
-    Step { from: SegmentState, to: SegmentState },
-    /// No segment can be as the record says.
-    Impossible(&'static str),
-}
+use super::entry::Said;
+use super::lineage::{Lineage, Span};
+use super::naming::{KeyName, Naming};
+use super::segment::{Gone, KeptUpdate, Segment};
+use super::{Outcome, PartitionState, Refusal};
 
 impl PartitionState {
     /// Applies a record that describes a whole segment. Only such a record makes a segment known.
-    pub fn apply_segment(&mut self, metadata: &SegmentMetadata, key: KeyFacts) -> Outcome {
+    pub(super) fn apply_segment(&mut self, metadata: &SegmentMetadata, said: Said) -> Outcome {
         if let Some(why) = impossible(metadata) {
             return Outcome::Refused(Refusal::Impossible(why));
         }
         let uuid = metadata.id.uuid;
-        if let Some(naming) = key.naming {
-            self.key_owners.note(metadata.end_offset, naming.epoch, uuid);
-        }
         let to = metadata.state;
-        match self.segments.get_mut(&uuid) {
-            None if self.gone.contains(&uuid) => repeated(SegmentState::DeleteFinished, to),
-            None => {
-                self.create(uuid, metadata, key);
-                Outcome::Applied
-            }
-            Some(known) => {
-                let from = known.state;
-                let is_late_finish =
-                    from == SegmentState::Dangling && known.is_claimed && to == SegmentState::CopyFinished;
-                if from != SegmentState::CopyStarted && !is_late_finish {
-                    return repeated(from, to);
-                }
-                let update = SegmentUpdate {
-                    id: metadata.id.clone(),
-                    broker_id: metadata.broker_id,
-                    event_timestamp_ms: metadata.event_timestamp_ms,
-                    custom_metadata: metadata.custom_metadata.clone(),
-                    state: to,
-                };
-                self.advance(uuid, &update, key.is_claim);
-                Outcome::Applied
-            }
+        if self.note_gone(uuid, to, said) {
+            return repeated(SegmentState::DeleteFinished, to);
         }
-    }
-
-    /// Applies a record that says one thing of a segment.
-    pub fn apply_update(&mut self, update: SegmentUpdate, key: KeyFacts) -> Outcome {
-        let uuid = update.id.uuid;
-        let to = update.state;
-        match self.segments.get(&uuid).map(|segment| segment.state) {
-            None if self.gone.contains(&uuid) => repeated(SegmentState::DeleteFinished, to),
-            None => {
-                self.kept.entry(uuid).or_default().push(KeptUpdate { update, is_claim: key.is_claim });
-                Outcome::Kept
-            }
-            Some(from) if from.reader_accepts(to, key.is_claim) => {
-                self.advance(uuid, &update, key.is_claim);
-                Outcome::Applied
-            }
-            Some(from) => Outcome::Refused(Refusal::Step { from, to }),
+        let Some(known) = self.segments.get_mut(&uuid) else {
+            self.create(uuid, metadata, said);
+            return Outcome::Applied;
+        };
+        let from = known.state;
+        known.note(said.name);
+        let is_late_finish = self.laws.whole_finish_overrules_claim
+            && from == SegmentState::Dangling
+            && known.is_claimed
+            && to == SegmentState::CopyFinished;
+        let may_change = from == SegmentState::CopyStarted
+            || is_late_finish
+            || (!self.laws.whole_changes_only_open_attempts && from.reader_accepts(to, false));
+        if !may_change {
+            known.is_state_keyed |= from == to && said.name.is_some();
+            return repeated(from, to);
         }
-    }
-
-    /// Takes note of an event of the whole partition's deletion; no segment changes.
-    pub fn apply_partition_delete(&mut self, delete: &PartitionDelete) -> Outcome {
-        self.deletion = Some(delete.state);
+        let update = SegmentUpdate {
+            id: metadata.id.clone(),
+            broker_id: metadata.broker_id,
+            event_timestamp_ms: metadata.event_timestamp_ms,
+            custom_metadata: metadata.custom_metadata.clone(),
+            state: to,
+        };
+        self.advance(uuid, &update, said);
         Outcome::Applied
     }
 
-    fn create(&mut self, uuid: KafkaUuid, metadata: &SegmentMetadata, key: KeyFacts) {
-        let state = metadata.state;
-        let mut segment = Segment::new(metadata, key.naming.unwrap_or(Naming::UNKNOWN), key.is_claim);
+    /// Applies a record that says one thing of a segment.
+    pub(super) fn apply_update(&mut self, update: &SegmentUpdate, said: Said) -> Outcome {
+        let uuid = update.id.uuid;
+        let to = update.state;
+        if self.note_gone(uuid, to, said) {
+            return repeated(SegmentState::DeleteFinished, to);
+        }
+        let is_claim = said.name.is_some_and(KeyName::is_claim) && self.laws.claims_only_open_attempts;
+        let Some(known) = self.segments.get_mut(&uuid) else {
+            if self.laws.keeps_early_updates {
+                let orphan = self.orphans.entry(uuid).or_default();
+                orphan.keep(update.clone(), said.name);
+                orphan.seen_ms = said.seen_ms;
+            }
+            return Outcome::Kept;
+        };
+        let from = known.state;
+        known.note(said.name);
+        if !from.reader_accepts(to, is_claim) {
+            return Outcome::Refused(Refusal::Step { from, to });
+        }
+        self.advance(uuid, update, said);
+        Outcome::Applied
+    }
+
+    fn create(&mut self, uuid: KafkaUuid, metadata: &SegmentMetadata, said: Said) {
+        let mut segment = Segment::new(metadata, said.name.map_or(Naming::UNKNOWN, KeyName::naming));
+        segment.note(said.name);
         segment.state = SegmentState::CopyStarted;
         for &(epoch, _) in segment.epochs.entries() {
             self.lineages.entry(epoch).or_default().begin(uuid);
         }
         self.segments.insert(uuid, segment);
-        self.enter(uuid, state);
-        for KeptUpdate { update, is_claim } in self.kept.remove(&uuid).unwrap_or_default() {
+        self.settle_state(uuid, metadata.state, said);
+        for KeptUpdate { update, name } in self.orphans.remove(&uuid).unwrap_or_default().updates {
             // What is refused now would have been refused in any order: nobody waits for an update of a segment that
             // was not known when it was read.
-            let _ = self.apply_update(update, KeyFacts { naming: None, is_claim });
+            let _ = self.apply_update(&update, Said { name, ..said });
         }
     }
 
-    fn advance(&mut self, uuid: KafkaUuid, update: &SegmentUpdate, is_claim: bool) {
+    fn advance(&mut self, uuid: KafkaUuid, update: &SegmentUpdate, said: Said) {
         if let Some(segment) = self.segments.get_mut(&uuid) {
-            let was_claimed = segment.is_claimed && segment.state == SegmentState::Dangling;
             segment.take(update);
-            segment.is_claimed = update.state == SegmentState::Dangling && (is_claim || was_claimed);
         }
-        self.enter(uuid, update.state);
+        self.settle_state(uuid, update.state, said);
     }
 
-    /// Puts the segment where its new state belongs.
-    fn enter(&mut self, uuid: KafkaUuid, to: SegmentState) {
+    /// The segment is in this state now, whatever it was in before.
+    fn settle_state(&mut self, uuid: KafkaUuid, to: SegmentState, said: Said) {
         let Some(segment) = self.segments.get_mut(&uuid) else { return };
+        segment.is_state_keyed = said.name.is_some() || (segment.is_state_keyed && segment.state == to);
+        segment.is_claimed = to == SegmentState::Dangling && said.name.is_some_and(KeyName::is_claim);
         segment.state = to;
-        let change: fn(&mut Lineage, KafkaUuid, _, _) = match to {
+        let finished_ms = segment.event_timestamp_ms;
+        let change: fn(&mut Lineage, Span) = match to {
             SegmentState::CopyStarted => return,
-            SegmentState::CopyFinished => |lineage, uuid, start, end| lineage.finish(uuid, start, end),
+            SegmentState::CopyFinished => Lineage::finish,
             SegmentState::DeleteStarted | SegmentState::Dangling => {
-                |lineage, uuid, start, _| lineage.withdraw(uuid, start)
+                |lineage, span| lineage.withdraw(span.segment, span.start)
             }
-            SegmentState::DeleteFinished => |lineage, uuid, start, _| lineage.forget(uuid, start),
+            SegmentState::DeleteFinished => |lineage, span| lineage.forget(span.segment, span.start),
         };
         for (epoch, start, end) in segment.epochs.ranges(segment.end_offset) {
-            change(self.lineages.entry(epoch).or_default(), uuid, start, end);
+            change(self.lineages.entry(epoch).or_default(), Span { start, end, finished_ms, segment: uuid });
         }
-        if to == SegmentState::DeleteFinished {
-            self.segments.remove(&uuid);
-            self.gone.insert(uuid);
+        if to == SegmentState::DeleteFinished
+            && let Some(segment) = self.segments.remove(&uuid)
+        {
+            self.bury(uuid, segment, said);
+        }
+    }
+
+    /// Takes a segment out of everything but the memory of what the log has of it.
+    fn bury(&mut self, uuid: KafkaUuid, segment: Segment, said: Said) {
+        let gone = Gone {
+            end_offset: segment.end_offset,
+            naming: segment.naming,
+            is_state_keyed: segment.is_state_keyed,
+            book: segment.book,
+            seen_ms: said.seen_ms,
+            timestamp_ms: said.timestamp_ms,
+        };
+        if gone.book.is_empty() {
+            self.fading.push_back((said.timestamp_ms, uuid));
+        }
+        self.gone.insert(uuid, gone);
+    }
+
+    /// Takes note of a record of a segment that is gone. Tells whether it is.
+    fn note_gone(&mut self, uuid: KafkaUuid, to: SegmentState, said: Said) -> bool {
+        let Some(gone) = self.gone.get_mut(&uuid) else { return false };
+        if let Some(name) = said.name {
+            if self.laws.refused_records_count {
+                gone.book.note(name, gone.end_offset, gone.naming);
+            }
+            gone.is_state_keyed |= to == SegmentState::DeleteFinished;
+        }
+        gone.seen_ms = said.seen_ms;
+        gone.timestamp_ms = said.timestamp_ms;
+        if gone.book.is_empty() {
+            self.fading.push_back((said.timestamp_ms, uuid));
+        }
+        true
+    }
+}
+
+impl Segment {
+    /// There is a record of it under this key, whatever becomes of it.
+    fn note(&mut self, name: Option<KeyName>) {
+        if let Some(name) = name {
+            self.book.note(name, self.end_offset, self.naming);
         }
     }
 }

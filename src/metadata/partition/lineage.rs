@@ -1,25 +1,29 @@
 //! Which segments hold the records of one leader epoch.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 
 use crate::model::{KafkaUuid, Offset};
 
-/// A segment that serves reads from its key on, to `end` inclusive.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What a segment has of one leader epoch; both offsets inclusive. The end is before the start if it has nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Span {
-    pub(super) segment: KafkaUuid,
+    pub(super) start: Offset,
     pub(super) end: Offset,
+    /// Time of the event that finished it: of two with the same offsets the later one serves reads.
+    pub(super) finished_ms: i64,
+    pub(super) segment: KafkaUuid,
 }
 
-/// The segments of one leader epoch: those that serve reads, by the first offset that they have in it, and the rest
-/// (attempts, duplicates, what is being deleted), which only lists show.
+/// The segments of one leader epoch. Which of them serve reads depends on nothing but which are finished, so it makes no
+/// difference in which order a reader met them, nor what a log cleaner has left of the way there.
 #[derive(Debug, Default)]
 pub(super) struct Lineage {
-    referenced: BTreeMap<Offset, Span>,
-    unreferenced: HashSet<KafkaUuid>,
-    /// Of the unreferenced: complete segments that wait behind a longer one with the same start, the longest first. When
-    /// that one goes, they serve reads. So it makes no difference whether a reader met its deletion before or after them.
-    waiting: BTreeMap<Offset, Vec<Span>>,
+    /// Finished and within no other one: by start, and so by end.
+    serving: Vec<Span>,
+    /// Finished, and all that they have is in a serving one too.
+    covered: Vec<Span>,
+    /// Attempts, and what is being deleted.
+    others: HashSet<KafkaUuid>,
     /// Never goes down, also when all segments are gone: a broker asks it where to go on copying.
     highest: Option<Offset>,
 }
@@ -27,69 +31,55 @@ pub(super) struct Lineage {
 impl Lineage {
     /// `segment` has records of this epoch but does not serve them (yet).
     pub(super) fn begin(&mut self, segment: KafkaUuid) {
-        self.unreferenced.insert(segment);
+        self.others.insert(segment);
     }
 
-    /// `segment` is complete and serves `start..=end` of this epoch.
-    ///
-    /// What it covers from its start on leaves the lookups for good: an earlier leader copied a part of it. A span that
-    /// starts at the same offset and ends later stays, as long as it is there.
-    pub(super) fn finish(&mut self, segment: KafkaUuid, start: Offset, end: Offset) {
-        if self.highest.is_some_and(|highest| highest <= end) {
-            while let Some(last) = self.referenced.last_entry().filter(|last| *last.key() >= start) {
-                self.waiting.remove(last.key());
-                self.unreferenced.insert(last.remove().segment);
-            }
-        }
-        self.highest = self.highest.max(Some(end));
-        if self.referenced.get(&start).is_some_and(|span| span.segment != segment && span.end > end) {
-            self.unreferenced.insert(segment);
-            let waiting = self.waiting.entry(start).or_default();
-            waiting.retain(|other| other.segment != segment && other.end > end);
-            waiting.push(Span { segment, end });
-            return;
-        }
-        self.waiting.remove(&start);
-        self.unreferenced.remove(&segment);
-        if let Some(hidden) = self.referenced.insert(start, Span { segment, end })
-            && hidden.segment != segment
-        {
-            self.unreferenced.insert(hidden.segment);
-        }
+    /// A segment is complete.
+    pub(super) fn finish(&mut self, span: Span) {
+        self.remove(span.segment, span.start);
+        self.highest = self.highest.max(Some(span.end));
+        self.place(span);
     }
 
     /// `segment` serves no more reads; lists go on to show it.
     pub(super) fn withdraw(&mut self, segment: KafkaUuid, start: Offset) {
-        self.unreferenced.insert(segment);
-        if let Some(waiting) = self.waiting.get_mut(&start) {
-            waiting.retain(|span| span.segment != segment);
-        }
-        if self.referenced.get(&start).is_some_and(|span| span.segment == segment) {
-            self.referenced.remove(&start);
-            self.promote(start);
-        }
-    }
-
-    /// Lets the longest segment that waits at `start` serve reads.
-    fn promote(&mut self, start: Offset) {
-        let Some(mut waiting) = self.waiting.remove(&start).filter(|waiting| !waiting.is_empty()) else { return };
-        let next = waiting.remove(0);
-        self.unreferenced.remove(&next.segment);
-        self.referenced.insert(start, next);
-        if !waiting.is_empty() {
-            self.waiting.insert(start, waiting);
-        }
+        self.remove(segment, start);
+        self.others.insert(segment);
     }
 
     /// `segment` is no more.
     pub(super) fn forget(&mut self, segment: KafkaUuid, start: Offset) {
-        self.withdraw(segment, start);
-        self.unreferenced.remove(&segment);
+        self.remove(segment, start);
+    }
+
+    fn place(&mut self, span: Span) {
+        let at = self.serving.partition_point(|other| other.start < span.start);
+        // Of those that start earlier, the last one ends last; of those that start at the same offset there is one.
+        let before = at.checked_sub(1).and_then(|before| self.serving.get(before));
+        if before.into_iter().chain(self.serving.get(at)).any(|other| covers(other, &span)) {
+            self.covered.push(span);
+            return;
+        }
+        let until = at + self.serving[at..].iter().take_while(|other| covers(&span, other)).count();
+        self.covered.extend(self.serving.splice(at..until, [span]));
+    }
+
+    fn remove(&mut self, segment: KafkaUuid, start: Offset) {
+        self.others.remove(&segment);
+        self.covered.retain(|other| other.segment != segment);
+        let at = self.serving.partition_point(|other| other.start < start);
+        if self.serving.get(at).is_some_and(|other| other.segment == segment) {
+            let gone = self.serving.remove(at);
+            let (back, covered) = self.covered.drain(..).partition(|other| covers(&gone, other));
+            self.covered = covered;
+            back.into_iter().for_each(|span: Span| self.place(span));
+        }
     }
 
     /// The segment that serves `offset`, if there is one.
     pub(super) fn find(&self, offset: Offset) -> Option<KafkaUuid> {
-        let (_, span) = self.referenced.range(..=offset).next_back()?;
+        let at = self.serving.partition_point(|span| span.start <= offset);
+        let span = self.serving.get(at.checked_sub(1)?)?;
         (offset <= span.end).then_some(span.segment)
     }
 
@@ -97,8 +87,16 @@ impl Lineage {
         self.highest
     }
 
-    /// All of them, those that serve reads first and by offset.
+    /// All of them, in no order.
     pub(super) fn all(&self) -> impl Iterator<Item = KafkaUuid> + '_ {
-        self.referenced.values().map(|span| span.segment).chain(self.unreferenced.iter().copied())
+        let finished = self.serving.iter().chain(&self.covered).map(|span| span.segment);
+        finished.chain(self.others.iter().copied())
     }
+}
+
+/// Whether `inner` is of no use beside `outer`.
+fn covers(outer: &Span, inner: &Span) -> bool {
+    outer.start <= inner.start
+        && inner.end <= outer.end
+        && ((outer.start, outer.end) != (inner.start, inner.end) || outer > inner)
 }

@@ -61,14 +61,15 @@ impl PartitionState {
     pub fn state_of(&self, segment: &SegmentId) -> Option<SegmentState> {
         match self.segments.get(&segment.uuid) {
             Some(known) => Some(known.state),
-            None => self.gone.contains(&segment.uuid).then_some(SegmentState::DeleteFinished),
+            None => self.gone.contains_key(&segment.uuid).then_some(SegmentState::DeleteFinished),
         }
     }
 
     /// End offset and naming of a segment, from which the keys of its further records are made.
     #[must_use]
     pub fn naming_of(&self, segment: &SegmentId) -> Option<(Offset, Naming)> {
-        self.segments.get(&segment.uuid).map(|known| (known.end_offset, known.naming))
+        let live = self.segments.get(&segment.uuid).map(|known| (known.end_offset, known.naming));
+        live.or_else(|| self.gone.get(&segment.uuid).map(|gone| (gone.end_offset, gone.naming)))
     }
 
     /// Custom metadata of a segment as of now.
@@ -77,9 +78,30 @@ impl PartitionState {
         self.segments.get(&segment.uuid)?.custom_metadata()
     }
 
-    /// Decides the name of a segment that is about to be added and keeps it for that segment.
-    pub fn claim_naming(&mut self, segment: &SegmentId, end_offset: Offset, epoch: LeaderEpoch) -> Naming {
-        self.key_owners.claim(end_offset, epoch, segment.uuid)
+    /// Whether its state is DANGLING because somebody found the attempt abandoned.
+    #[must_use]
+    pub fn is_claimed(&self, segment: &SegmentId) -> bool {
+        self.segments.get(&segment.uuid).is_some_and(|known| known.is_claimed)
+    }
+
+    /// A segment as it is now.
+    #[must_use]
+    pub fn metadata_of(&self, segment: &SegmentId) -> Option<SegmentMetadata> {
+        Some(self.segments.get(&segment.uuid)?.to_metadata(&self.partition, segment.uuid))
+    }
+
+    /// Decides the name of a segment that is about to be added; no other one gets the same from now on. A segment that is
+    /// known keeps its own.
+    pub(in crate::metadata) fn choose_naming(
+        &mut self,
+        segment: &SegmentId,
+        end_offset: Offset,
+        epoch: LeaderEpoch,
+    ) -> Naming {
+        match self.segments.get(&segment.uuid) {
+            Some(known) => known.naming,
+            None => self.watermarks.choose(epoch, end_offset),
+        }
     }
 
     fn find_known(&self, epoch: LeaderEpoch, offset: Offset) -> Option<(KafkaUuid, &Segment)> {

@@ -1,58 +1,114 @@
 //! What a reader of the log knows of one user partition.
 //!
 //! In: records, in log order. Out: lookups, and for every record whether it was applied, kept for later or refused and
-//! why. Never: I/O, clocks, locks, bytes of records. The manager owns one [`PartitionState`] per user partition.
+//! why; which segments somebody has to care for; which keys the log has records under. Never: I/O, clocks, locks. The
+//! manager owns one [`PartitionState`] per user partition.
 //!
-//! Lookups answer as Kafka's `RemoteLogMetadataCache` does, with one difference: of two segments that start at the same
-//! offset the longer one stays in the lookups, whichever finished last. (There the shorter one hides the tail of the
-//! longer one from readers, and the longer one from retention.) When the longer one goes, the shorter one serves what it has,
-//! as it would there.
+//! What it comes to does not depend on what a log cleaner has dropped: a cleaned log makes the same state as the whole
+//! one, but for segments whose deletion has ended.
+//!
+//! Lookups answer as Kafka's `RemoteLogMetadataCache` does, with one difference: of finished segments that overlap, one
+//! never hides what only the other one has. (There a shorter one that finished last hides the tail of a longer one.)
 
 mod apply;
+mod book;
+mod entry;
+mod leftover;
 mod lineage;
 mod lookup;
 mod naming;
 mod segment;
 #[cfg(test)]
 mod tests;
+mod tombstone;
+mod watermarks;
+mod work;
 
-pub use apply::{Outcome, Refusal, impossible};
-pub use naming::{KeyFacts, Naming};
+pub use apply::impossible;
+pub use entry::{Entry, Outcome, Refusal};
+pub use naming::Naming;
+pub use work::{Amount, NullKeyFact, Unsettled, Work};
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 
+use crate::metadata::plan::Laws;
 use crate::model::{KafkaUuid, LeaderEpoch, PartitionDeleteState, TopicIdPartition};
 
 use lineage::Lineage;
-use naming::KeyOwners;
-use segment::{KeptUpdate, Segment};
+use segment::{Gone, Orphan, Segment};
+use watermarks::Watermarks;
 
-/// State of one user partition: its segments, which of them serve which offsets, and who owns which key.
+/// State of one user partition: its segments, which of them serve which offsets, and what the log has of them.
 #[derive(Debug)]
 pub struct PartitionState {
     partition: TopicIdPartition,
+    laws: Laws,
     segments: HashMap<KafkaUuid, Segment>,
     lineages: BTreeMap<LeaderEpoch, Lineage>,
-    /// Updates that came before the record that creates their segment, in log order.
-    kept: HashMap<KafkaUuid, Vec<KeptUpdate>>,
-    /// Segments whose deletion has ended. A late record must neither bring one back nor be kept for ever.
-    gone: HashSet<KafkaUuid>,
-    key_owners: KeyOwners,
-    deletion: Option<PartitionDeleteState>,
+    /// Updates without the record that creates their segment.
+    orphans: HashMap<KafkaUuid, Orphan>,
+    gone: HashMap<KafkaUuid, Gone>,
+    /// Those of the gone that nothing has to be emptied of, with the time of their last record, the oldest first.
+    fading: VecDeque<(i64, KafkaUuid)>,
+    /// When the last record of each unsettled segment was read.
+    unsettled: HashMap<KafkaUuid, i64>,
+    watermarks: Watermarks,
+    mark: Option<Mark>,
+    newest_ms: i64,
+    work: Work,
+}
+
+/// The last mark of the whole partition's deletion.
+#[derive(Debug, Clone, Copy)]
+struct Mark {
+    state: PartitionDeleteState,
+    is_keyed: bool,
+    seen_ms: i64,
 }
 
 impl PartitionState {
     #[must_use]
     pub fn new(partition: TopicIdPartition) -> Self {
+        Self::with_laws(partition, Laws::ALL)
+    }
+
+    /// With some of the rules switched off, for a simulator.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn with_laws(partition: TopicIdPartition, laws: Laws) -> Self {
         Self {
             partition,
+            laws,
             segments: HashMap::new(),
             lineages: BTreeMap::new(),
-            kept: HashMap::new(),
-            gone: HashSet::new(),
-            key_owners: KeyOwners::default(),
-            deletion: None,
+            orphans: HashMap::new(),
+            gone: HashMap::new(),
+            fading: VecDeque::new(),
+            unsettled: HashMap::new(),
+            watermarks: Watermarks::default(),
+            mark: None,
+            newest_ms: i64::MIN,
+            work: Work::default(),
         }
+    }
+
+    /// Nothing is known, for reading the log again from its start in the same process. Which short keys are taken is kept:
+    /// the log may have lost those keys by now, and this process may still lead in the same epoch.
+    #[must_use]
+    pub fn restarted(&self) -> Self {
+        let mut state = Self::with_laws(self.partition.clone(), self.laws);
+        state.watermarks = self.watermarks.clone();
+        state
+    }
+
+    /// The partition that it is of.
+    #[must_use]
+    pub fn partition(&self) -> &TopicIdPartition {
+        &self.partition
+    }
+
+    pub(in crate::metadata) fn laws(&self) -> Laws {
+        self.laws
     }
 
     /// Number of segments short of the end of their deletion.
@@ -64,6 +120,6 @@ impl PartitionState {
     /// The last mark of the whole partition's deletion. It changes no segment.
     #[must_use]
     pub fn deletion(&self) -> Option<PartitionDeleteState> {
-        self.deletion
+        self.mark.map(|mark| mark.state)
     }
 }

@@ -1,9 +1,7 @@
-//! Under which keys a segment's records are written.
+//! What the keys of a segment's records have in common, and what a key says of a record.
 
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
-
-use crate::model::{KafkaUuid, LeaderEpoch, Offset};
+use crate::model::{KafkaUuid, LeaderEpoch, Offset, TopicIdPartition};
+use crate::wire::{Lane, RecordKey, SegmentKey};
 
 /// What all keys of one segment begin with, beside its partition and end offset. Decided once, when the segment is
 /// added, and kept by everybody who writes of it later.
@@ -20,41 +18,96 @@ impl Naming {
     pub const UNKNOWN: Self = Self { epoch: LeaderEpoch::UNKNOWN, has_segment_id: true };
 }
 
-/// What the key of a record adds to its value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct KeyFacts {
-    /// `None` if the record has no key, or one that names no segment.
-    pub naming: Option<Naming>,
-    /// Whether it was written by somebody who found an abandoned attempt.
-    pub is_claim: bool,
+/// A lane, without the segment that the key's owner knows anyway.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) enum LaneName {
+    Base,
+    Update,
+    Delete,
+    Gone,
+    Claim { nonce: u64 },
+    Rewrite { writer_epoch: LeaderEpoch },
 }
 
-/// Who was first with an end offset in an epoch. A short key belongs to one segment for ever, also after its deletion:
-/// a later record under the same key would let compaction drop the only one that names the first attempt's objects.
-#[derive(Debug, Default)]
-pub(super) struct KeyOwners(HashMap<(Offset, LeaderEpoch), KafkaUuid>);
+/// A key of one known segment, without what is the same in all of its keys.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct KeyName {
+    pub(super) end_offset: Offset,
+    pub(super) epoch: LeaderEpoch,
+    pub(super) has_segment_id: bool,
+    pub(super) lane: LaneName,
+}
 
-impl KeyOwners {
-    /// Notes that `segment` has records for this end offset and epoch.
-    pub(super) fn note(&mut self, end_offset: Offset, epoch: LeaderEpoch, segment: KafkaUuid) {
-        if epoch.is_known() {
-            self.0.entry((end_offset, epoch)).or_insert(segment);
+impl KeyName {
+    /// Name of a key that stands over a record about `segment`. `None` if the key is another partition's or segment's:
+    /// then nothing of this segment rests on it safely.
+    pub(super) fn of(key: Option<&RecordKey>, partition: &TopicIdPartition, segment: KafkaUuid) -> Option<Self> {
+        let Some(RecordKey::Segment(key)) = key else { return None };
+        let is_ours = key.partition.topic_id == partition.topic_id
+            && key.partition.partition == partition.partition
+            && key.partition.topic == partition.topic;
+        let is_its_own = segment_of(key).is_none_or(|named| named == segment)
+            && key.attempt.is_none_or(|attempt| attempt == segment);
+        (is_ours && is_its_own).then(|| Self::new(key))
+    }
+
+    /// The part of `key` that is not the segment's id.
+    pub(super) fn new(key: &SegmentKey) -> Self {
+        Self {
+            end_offset: key.end_offset,
+            epoch: key.leader_epoch,
+            has_segment_id: key.attempt.is_some(),
+            lane: match key.lane {
+                Lane::Base => LaneName::Base,
+                Lane::Update => LaneName::Update,
+                Lane::Delete { .. } => LaneName::Delete,
+                Lane::Gone { .. } => LaneName::Gone,
+                Lane::Claim { nonce, .. } => LaneName::Claim { nonce },
+                Lane::Rewrite { writer_epoch, .. } => LaneName::Rewrite { writer_epoch },
+            },
         }
     }
 
-    /// The name for the first record of `segment`. The short key is the segment's from now on if it was free, so that
-    /// two adds in flight never share it.
-    pub(super) fn claim(&mut self, end_offset: Offset, epoch: LeaderEpoch, segment: KafkaUuid) -> Naming {
-        if !epoch.is_known() {
-            return Naming::UNKNOWN;
+    /// The key again.
+    pub(super) fn to_key(self, partition: &TopicIdPartition, segment: KafkaUuid) -> RecordKey {
+        RecordKey::Segment(SegmentKey {
+            partition: partition.into(),
+            end_offset: self.end_offset,
+            leader_epoch: self.epoch,
+            attempt: self.has_segment_id.then_some(segment),
+            lane: match self.lane {
+                LaneName::Base => Lane::Base,
+                LaneName::Update => Lane::Update,
+                LaneName::Delete => Lane::Delete { segment },
+                LaneName::Gone => Lane::Gone { segment },
+                LaneName::Claim { nonce } => Lane::Claim { segment, nonce },
+                LaneName::Rewrite { writer_epoch } => Lane::Rewrite { segment, writer_epoch },
+            },
+        })
+    }
+
+    pub(super) fn naming(self) -> Naming {
+        match self.epoch.is_known() {
+            true => Naming { epoch: self.epoch, has_segment_id: self.has_segment_id },
+            false => Naming::UNKNOWN,
         }
-        let has_segment_id = match self.0.entry((end_offset, epoch)) {
-            Entry::Vacant(free) => {
-                free.insert(segment);
-                false
-            }
-            Entry::Occupied(owner) => *owner.get() != segment,
-        };
-        Naming { epoch, has_segment_id }
+    }
+
+    pub(super) fn is_claim(self) -> bool {
+        matches!(self.lane, LaneName::Claim { .. })
+    }
+
+    /// True if a segment's existence can rest on a record under this key.
+    pub(super) fn is_base_type(self) -> bool {
+        matches!(self.lane, LaneName::Base | LaneName::Rewrite { .. })
+    }
+}
+
+/// The segment that a key names, if it names one.
+pub(super) fn segment_of(key: &SegmentKey) -> Option<KafkaUuid> {
+    match key.lane {
+        Lane::Base | Lane::Update => key.attempt,
+        Lane::Delete { segment } | Lane::Gone { segment } => Some(segment),
+        Lane::Claim { segment, .. } | Lane::Rewrite { segment, .. } => Some(segment),
     }
 }

@@ -7,14 +7,15 @@ use crate::model::{
     TopicIdPartition,
 };
 
-use super::naming::Naming;
+use super::book::KeyBook;
+use super::naming::{KeyName, Naming};
 
 #[derive(Debug)]
 pub(super) struct Segment {
     pub(super) start_offset: Offset,
     pub(super) end_offset: Offset,
     max_timestamp_ms: i64,
-    event_timestamp_ms: i64,
+    pub(super) event_timestamp_ms: i64,
     pub(super) epochs: SegmentEpochs,
     custom_metadata: Option<Box<[u8]>>,
     broker_id: BrokerId,
@@ -24,17 +25,42 @@ pub(super) struct Segment {
     /// Whether the state is DANGLING because somebody claimed the attempt.
     pub(super) is_claimed: bool,
     pub(super) is_txn_index_empty: bool,
+    /// Whether its state stands under a key of its own.
+    pub(super) is_state_keyed: bool,
+    pub(super) book: KeyBook,
+}
+
+/// A segment whose deletion has ended, as long as the log may have something of it. A late record must neither bring it
+/// back nor be kept for ever.
+#[derive(Debug)]
+pub(super) struct Gone {
+    pub(super) end_offset: Offset,
+    pub(super) naming: Naming,
+    pub(super) is_state_keyed: bool,
+    pub(super) book: KeyBook,
+    /// When its last record was read.
+    pub(super) seen_ms: i64,
+    /// When its last record was written, by the clock of the log.
+    pub(super) timestamp_ms: i64,
+}
+
+/// Updates of a segment that is not known, in log order; of each key the last one.
+#[derive(Debug, Default)]
+pub(super) struct Orphan {
+    pub(super) updates: Vec<KeptUpdate>,
+    pub(super) seen_ms: i64,
 }
 
 /// An update that waits for its segment.
 #[derive(Debug)]
 pub(super) struct KeptUpdate {
     pub(super) update: SegmentUpdate,
-    pub(super) is_claim: bool,
+    pub(super) name: Option<KeyName>,
 }
 
 impl Segment {
-    pub(super) fn new(metadata: &SegmentMetadata, naming: Naming, is_claim: bool) -> Self {
+    /// Without any record yet.
+    pub(super) fn new(metadata: &SegmentMetadata, naming: Naming) -> Self {
         Self {
             start_offset: metadata.start_offset,
             end_offset: metadata.end_offset,
@@ -46,8 +72,10 @@ impl Segment {
             size_bytes: metadata.size_bytes,
             naming,
             state: metadata.state,
-            is_claimed: is_claim && metadata.state == SegmentState::Dangling,
+            is_claimed: false,
             is_txn_index_empty: metadata.is_txn_index_empty,
+            is_state_keyed: false,
+            book: KeyBook::default(),
         }
     }
 
@@ -60,6 +88,17 @@ impl Segment {
 
     pub(super) fn custom_metadata(&self) -> Option<Bytes> {
         self.custom_metadata.as_deref().map(Bytes::copy_from_slice)
+    }
+
+    /// An update to what it is now.
+    pub(super) fn as_update(&self, id: SegmentId) -> SegmentUpdate {
+        SegmentUpdate {
+            id,
+            broker_id: self.broker_id,
+            event_timestamp_ms: self.event_timestamp_ms,
+            custom_metadata: self.custom_metadata(),
+            state: self.state,
+        }
     }
 
     pub(super) fn to_metadata(&self, partition: &TopicIdPartition, uuid: KafkaUuid) -> SegmentMetadata {
@@ -76,5 +115,28 @@ impl Segment {
             state: self.state,
             is_txn_index_empty: self.is_txn_index_empty,
         }
+    }
+}
+
+impl Gone {
+    /// An update to what it is; nobody needs to know more.
+    pub(super) fn as_update(&self, id: SegmentId) -> SegmentUpdate {
+        SegmentUpdate {
+            id,
+            broker_id: BrokerId(-1),
+            event_timestamp_ms: self.timestamp_ms,
+            custom_metadata: None,
+            state: SegmentState::DeleteFinished,
+        }
+    }
+}
+
+impl Orphan {
+    /// Keeps an update behind the others. An earlier one of the same key is worthless: a log cleaner drops it.
+    pub(super) fn keep(&mut self, update: SegmentUpdate, name: Option<KeyName>) {
+        if name.is_some() {
+            self.updates.retain(|kept| kept.name != name);
+        }
+        self.updates.push(KeptUpdate { update, name });
     }
 }

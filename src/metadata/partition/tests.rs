@@ -1,12 +1,12 @@
 //! Facts of Kafka's cache, the differences that we chose, and a comparison with its algorithm written down again.
 
-mod stock;
-
 use bytes::Bytes;
 
 use super::*;
+use crate::metadata::plan::update_key;
 use crate::model::SegmentState::{self, CopyFinished, CopyStarted, Dangling, DeleteFinished, DeleteStarted};
 use crate::model::{BrokerId, Offset, SegmentEpochs, SegmentId, SegmentMetadata, SegmentUpdate};
+use crate::wire::{PartitionDeleteRecord, Record, RecordKey, UpdateRecord, WholeSegment};
 
 fn partition() -> TopicIdPartition {
     TopicIdPartition::new(KafkaUuid([7; 16]), "orders", 3)
@@ -36,9 +36,6 @@ fn update(number: u8, state: SegmentState) -> SegmentUpdate {
     SegmentUpdate { id: id(number), broker_id: BrokerId(1), event_timestamp_ms: 3, custom_metadata: None, state }
 }
 
-const PLAIN: KeyFacts = KeyFacts { naming: None, is_claim: false };
-const CLAIM: KeyFacts = KeyFacts { naming: None, is_claim: true };
-
 fn refused(from: SegmentState, to: SegmentState) -> Outcome {
     Outcome::Refused(Refusal::Step { from, to })
 }
@@ -50,12 +47,32 @@ impl Subject {
         Self(PartitionState::new(partition()))
     }
 
+    fn take(&mut self, key: Option<&RecordKey>, record: Record) -> Outcome {
+        self.0.take(Entry { offset: 0, timestamp_ms: 0, seen_ms: 0, key, body: Some(&record) })
+    }
+
+    fn whole(&mut self, metadata: &SegmentMetadata) -> Outcome {
+        let leader_epoch = LeaderEpoch::UNKNOWN;
+        self.take(None, Record::Segment(WholeSegment { metadata: metadata.clone(), leader_epoch }))
+    }
+
+    fn say(&mut self, update: SegmentUpdate) -> Outcome {
+        self.take(None, Record::Update(UpdateRecord { update, leader_epoch: LeaderEpoch::UNKNOWN, end_offset: None }))
+    }
+
+    fn claim(&mut self, update: SegmentUpdate) -> Outcome {
+        let (segment, steps) = (update.id.uuid, (CopyStarted, Dangling));
+        let key = update_key(&partition(), Offset(9), segment, Naming::UNKNOWN, steps, 1);
+        let record = UpdateRecord { update, leader_epoch: LeaderEpoch::UNKNOWN, end_offset: None };
+        self.take(Some(&key), Record::Update(record))
+    }
+
     fn add(&mut self, number: u8, start: i64, end: i64, epochs: &[(i32, i64)]) {
-        assert_eq!(self.0.apply_segment(&whole(number, start, end, epochs, CopyStarted), PLAIN), Outcome::Applied);
+        assert_eq!(self.whole(&whole(number, start, end, epochs, CopyStarted)), Outcome::Applied);
     }
 
     fn to(&mut self, number: u8, state: SegmentState) -> Outcome {
-        self.0.apply_update(update(number, state), PLAIN)
+        self.say(update(number, state))
     }
 
     fn copied(&mut self, number: u8, start: i64, end: i64, epochs: &[(i32, i64)]) {
@@ -157,7 +174,7 @@ fn the_next_transaction_index_is_looked_for_within_one_unbroken_epoch() {
         ..whole(number, start, end, &[(0, start)], CopyFinished)
     };
     for segment in [empty(1, 0, 9), empty(2, 10, 19), whole(3, 20, 29, &[(0, 20)], CopyFinished), empty(4, 30, 39)] {
-        let _ = subject.0.apply_segment(&segment, PLAIN);
+        let _ = subject.whole(&segment);
     }
     let next = |subject: &Subject, offset| {
         subject.0.next_with_transaction_index(LeaderEpoch(0), Offset(offset)).map(|found| found.id.uuid.0[0])
@@ -171,7 +188,7 @@ fn the_next_transaction_index_is_looked_for_within_one_unbroken_epoch() {
 fn the_search_ends_at_the_largest_offset() {
     let mut subject = Subject::new();
     let last = SegmentMetadata { is_txn_index_empty: true, ..whole(1, 0, i64::MAX, &[(0, 0)], CopyFinished) };
-    let _ = subject.0.apply_segment(&last, PLAIN);
+    let _ = subject.whole(&last);
     assert_eq!(subject.0.next_with_transaction_index(LeaderEpoch(0), Offset(i64::MAX)), None);
 }
 
@@ -181,7 +198,7 @@ fn an_update_replaces_custom_metadata_even_by_nothing() {
     subject.add(1, 0, 9, &[(0, 0)]);
     let custom = |subject: &Subject| subject.0.list(None)[0].custom_metadata.clone();
     let with = SegmentUpdate { custom_metadata: Some(Bytes::from_static(b"x")), ..update(1, CopyFinished) };
-    let _ = subject.0.apply_update(with, PLAIN);
+    let _ = subject.say(with);
     assert_eq!(custom(&subject), Some(Bytes::from_static(b"x")));
     let found = subject.0.find(LeaderEpoch(0), Offset(0)).expect("found");
     assert_eq!((found.broker_id, found.event_timestamp_ms), (BrokerId(1), 3));
@@ -230,7 +247,7 @@ fn nothing_brings_back_a_segment_whose_deletion_has_ended() {
     subject.copied(1, 0, 9, &[(0, 0)]);
     let _ = subject.to(1, DeleteFinished);
     let again = whole(1, 0, 9, &[(0, 0)], CopyFinished);
-    assert_eq!(subject.0.apply_segment(&again, PLAIN), refused(DeleteFinished, CopyFinished));
+    assert_eq!(subject.whole(&again), refused(DeleteFinished, CopyFinished));
     assert_eq!(subject.to(1, DeleteStarted), refused(DeleteFinished, DeleteStarted));
     assert_eq!(subject.to(1, DeleteFinished), Outcome::Applied, "said already");
     assert_eq!(subject.listed(None), [0_u8; 0]);
@@ -240,10 +257,10 @@ fn nothing_brings_back_a_segment_whose_deletion_has_ended() {
 fn log_order_decides_between_a_claim_and_a_late_finish() {
     let mut subject = Subject::new();
     subject.add(1, 0, 9, &[(0, 0)]);
-    assert_eq!(subject.0.apply_update(update(1, Dangling), CLAIM), Outcome::Applied);
+    assert_eq!(subject.claim(update(1, Dangling)), Outcome::Applied);
     assert_eq!(subject.to(1, CopyFinished), refused(Dangling, CopyFinished));
     subject.copied(2, 10, 19, &[(0, 10)]);
-    assert_eq!(subject.0.apply_update(update(2, Dangling), CLAIM), refused(CopyFinished, Dangling));
+    assert_eq!(subject.claim(update(2, Dangling)), refused(CopyFinished, Dangling));
     assert_eq!((subject.find(0, 5), subject.find(0, 15)), (None, Some(2)));
 }
 
@@ -252,11 +269,11 @@ fn a_whole_record_changes_the_state_of_a_known_segment_only_from_the_first_one()
     let mut subject = Subject::new();
     let finished = |number| whole(number, 0, 9, &[(0, 0)], CopyFinished);
     subject.add(1, 0, 9, &[(0, 0)]);
-    assert_eq!(subject.0.apply_segment(&finished(1), PLAIN), Outcome::Applied);
+    assert_eq!(subject.whole(&finished(1)), Outcome::Applied);
     assert_eq!(subject.find(0, 0), Some(1));
     let _ = subject.to(1, DeleteStarted);
     let gone = whole(1, 0, 9, &[(0, 0)], DeleteFinished);
-    assert_eq!(subject.0.apply_segment(&gone, PLAIN), refused(DeleteStarted, DeleteFinished));
+    assert_eq!(subject.whole(&gone), refused(DeleteStarted, DeleteFinished));
 }
 
 #[test]
@@ -264,39 +281,22 @@ fn a_whole_finished_record_overrules_a_claim_but_no_other_dangling() {
     let mut subject = Subject::new();
     let finished = |number| whole(number, 0, 9, &[(0, 0)], CopyFinished);
     subject.add(1, 0, 9, &[(0, 0)]);
-    let _ = subject.0.apply_update(update(1, Dangling), CLAIM);
-    assert_eq!(subject.0.apply_segment(&finished(1), PLAIN), Outcome::Applied);
+    let _ = subject.claim(update(1, Dangling));
+    assert_eq!(subject.whole(&finished(1)), Outcome::Applied);
     assert_eq!(subject.find(0, 0), Some(1));
     subject.add(2, 10, 19, &[(0, 10)]);
     let _ = subject.to(2, Dangling);
-    assert_eq!(subject.0.apply_segment(&finished(2), PLAIN), refused(Dangling, CopyFinished));
+    assert_eq!(subject.whole(&finished(2)), refused(Dangling, CopyFinished));
 }
 
 #[test]
 fn segments_that_cannot_be_are_refused() {
     let mut subject = Subject::new();
     for (start, end) in [(-1, 5), (5, 4), (i64::MIN, i64::MAX)] {
-        let outcome = subject.0.apply_segment(&whole(1, start, end, &[(0, start)], CopyStarted), PLAIN);
+        let outcome = subject.whole(&whole(1, start, end, &[(0, start)], CopyStarted));
         assert!(matches!(outcome, Outcome::Refused(Refusal::Impossible(_))), "{start}..={end}");
     }
     assert_eq!(subject.0.live_segments(), 0);
-}
-
-#[test]
-fn a_short_key_belongs_to_one_segment_even_after_its_deletion() {
-    let mut subject = Subject::new();
-    let key = |epoch, has_segment_id| Naming { epoch: LeaderEpoch(epoch), has_segment_id };
-    let claim = |s: &mut Subject, number, end, epoch| s.0.claim_naming(&id(number), Offset(end), LeaderEpoch(epoch));
-    assert_eq!(claim(&mut subject, 1, 99, 5), key(5, false));
-    assert_eq!(claim(&mut subject, 2, 99, 5), key(5, true), "the first one is still on its way");
-    assert_eq!(claim(&mut subject, 1, 99, 5), key(5, false), "its own");
-    assert_eq!(claim(&mut subject, 3, 99, 6), key(6, false));
-    assert_eq!(claim(&mut subject, 4, 99, -1), Naming::UNKNOWN);
-    let read = KeyFacts { naming: Some(key(7, false)), is_claim: false };
-    let _ = subject.0.apply_segment(&whole(9, 0, 99, &[(0, 0)], CopyStarted), read);
-    assert_eq!(subject.0.naming_of(&id(9)), Some((Offset(99), key(7, false))));
-    let _ = subject.to(9, DeleteFinished);
-    assert_eq!(claim(&mut subject, 10, 99, 7), key(7, true));
 }
 
 #[test]
@@ -316,6 +316,7 @@ fn a_mark_of_the_partitions_deletion_changes_no_segment() {
         event_timestamp_ms: 0,
         state: PartitionDeleteState::Finished,
     };
-    let _ = subject.0.apply_partition_delete(&delete);
+    let (leader_epoch, end_offset) = (LeaderEpoch::UNKNOWN, None);
+    let _ = subject.take(None, Record::PartitionDelete(PartitionDeleteRecord { delete, leader_epoch, end_offset }));
     assert_eq!((subject.find(0, 0), subject.0.deletion()), (Some(1), Some(PartitionDeleteState::Finished)));
 }

@@ -1,4 +1,4 @@
-//! Which key a record gets, and what a key says of a record that was read.
+//! Which key a record gets.
 //!
 //! | record | key |
 //! |---|---|
@@ -7,11 +7,12 @@
 //! | DELETE_SEGMENT_STARTED, return to DANGLING | lane DEL |
 //! | DELETE_SEGMENT_FINISHED | lane GONE |
 //! | DANGLING of an attempt that was found open | lane CLAIM, a new key for each record |
+//! | what rested on a record without a key, said again | lane REWRITE |
 //!
 //! The epoch in the key is that of the add, whoever writes later. Two records of different segments never share a key,
 //! and of one segment only those in which the later makes the earlier worthless: that is what compaction relies on.
 
-use crate::metadata::partition::{KeyFacts, Naming};
+use crate::metadata::partition::Naming;
 use crate::model::{KafkaUuid, Offset, SegmentState, TopicIdPartition};
 use crate::wire::{Lane, RecordKey, SegmentKey};
 
@@ -47,22 +48,7 @@ pub fn partition_delete_key(partition: &TopicIdPartition) -> RecordKey {
     RecordKey::Partition(partition.into())
 }
 
-/// What the key of a record adds to a value about a segment of `partition`. A key of something else adds nothing.
-#[must_use]
-pub fn key_facts(key: Option<&RecordKey>, partition: &TopicIdPartition) -> KeyFacts {
-    match key {
-        Some(RecordKey::Segment(key)) if key.partition.to_partition() == *partition => KeyFacts {
-            naming: Some(match key.leader_epoch.is_known() {
-                true => Naming { epoch: key.leader_epoch, has_segment_id: key.attempt.is_some() },
-                false => Naming::UNKNOWN,
-            }),
-            is_claim: matches!(key.lane, Lane::Claim { .. }),
-        },
-        Some(RecordKey::Segment(_) | RecordKey::Partition(_) | RecordKey::Level) | None => KeyFacts::default(),
-    }
-}
-
-fn segment_key(
+pub(super) fn segment_key(
     partition: &TopicIdPartition,
     end_offset: Offset,
     segment: KafkaUuid,
@@ -117,19 +103,5 @@ mod tests {
         let base = format!("{}:orders:3:99:-1:{SEGMENT}", KafkaUuid([7; 16]));
         assert_eq!(add_key(&partition(), Offset(99), SEGMENT, Naming::UNKNOWN).to_string(), base);
         assert_eq!(update(Naming::UNKNOWN, CopyStarted, CopyFinished), format!("{base}:UPDATE"));
-    }
-
-    #[test]
-    fn facts_of_a_key_that_was_written_are_those_it_was_made_from() {
-        for naming in [SHORT, LONG, Naming::UNKNOWN] {
-            let key = add_key(&partition(), Offset(99), SEGMENT, naming);
-            assert_eq!(key_facts(Some(&key), &partition()), KeyFacts { naming: Some(naming), is_claim: false });
-            let claim = update_key(&partition(), Offset(99), SEGMENT, naming, (CopyStarted, Dangling), 4);
-            assert!(key_facts(Some(&claim), &partition()).is_claim);
-        }
-        let other = TopicIdPartition::new(KafkaUuid([8; 16]), "orders", 3);
-        let key = add_key(&other, Offset(99), SEGMENT, SHORT);
-        assert_eq!(key_facts(Some(&key), &partition()), KeyFacts::default(), "a key of another partition");
-        assert_eq!(key_facts(None, &partition()), KeyFacts::default());
     }
 }

@@ -15,6 +15,22 @@ pub enum Level {
 }
 
 impl Level {
+    /// The level that a record says, if this release knows it.
+    #[must_use]
+    pub fn from_number(number: i8) -> Option<Self> {
+        [Self::Zero, Self::One, Self::Two].into_iter().find(|level| level.number() == number)
+    }
+
+    /// As a record says it.
+    #[must_use]
+    pub fn number(self) -> i8 {
+        match self {
+            Self::Zero => 0,
+            Self::One => 1,
+            Self::Two => 2,
+        }
+    }
+
     /// Form of all values that are written.
     #[must_use]
     pub fn value_version(self) -> Version {

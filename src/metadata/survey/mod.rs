@@ -119,10 +119,10 @@ impl Survey {
         let verdict = match &meaning {
             Meaning::Tombstone => {
                 self.tally.tombstones += 1;
-                self.forget(&key);
+                self.forget(place, &key);
                 Verdict::Skipped
             }
-            Meaning::Level(_) | Meaning::Record(Record::Snapshot) => {
+            Meaning::Level(_) | Meaning::Record(Record::Snapshot | Record::Level(_)) => {
                 self.tally.skipped += 1;
                 Verdict::Skipped
             }
@@ -137,7 +137,7 @@ impl Survey {
     }
 
     fn apply(&mut self, place: Place, key: &ReadKey, record: &Record) -> Verdict {
-        let Some(partition) = reading::partition_of(record) else { return Verdict::Skipped };
+        let Some(partition) = record.partition() else { return Verdict::Skipped };
         let belongs = metadata_partition(&partition.topic_id, partition.partition, self.partitions);
         if belongs != place.partition {
             self.tally.misplaced.note(place);
@@ -154,11 +154,13 @@ impl Survey {
         Verdict::Judged(outcome)
     }
 
-    /// A key was emptied: what waits for its segment waits for nothing any more.
-    fn forget(&mut self, key: &ReadKey) {
-        let Some(key) = key.segment_key() else { return };
-        if let Some(user) = self.users.get_mut(&key.partition.to_partition()) {
-            user.forget(key);
+    /// A key was emptied.
+    fn forget(&mut self, place: Place, key: &ReadKey) {
+        let Some(known) = key.known() else { return };
+        if let Some(partition) = known.partition()
+            && let Some(user) = self.users.get_mut(&partition.to_partition())
+        {
+            user.forget(place, known);
         }
     }
 }

@@ -162,13 +162,3 @@ impl ReadKey {
         if is_foreign { KeyForm::Other } else { self.form() }
     }
 }
-
-/// The user partition that a record is about.
-pub(super) fn partition_of(record: &Record) -> Option<&TopicIdPartition> {
-    match record {
-        Record::Segment(whole) => Some(&whole.metadata.id.partition),
-        Record::Update(record) => Some(&record.update.id.partition),
-        Record::PartitionDelete(record) => Some(&record.delete.partition),
-        Record::Snapshot => None,
-    }
-}

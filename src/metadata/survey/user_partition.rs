@@ -2,8 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use crate::metadata::partition::{Outcome, PartitionState};
-use crate::metadata::plan::key_facts;
+use crate::metadata::partition::{Entry, Outcome, PartitionState};
 use crate::model::{KafkaUuid, PartitionDelete, SegmentId, SegmentMetadata, SegmentState, TopicIdPartition};
 use crate::wire::{Record, RecordKey, SegmentKey, UpdateRecord, WholeSegment};
 
@@ -85,21 +84,30 @@ impl UserPartition {
 
     pub(super) fn apply(&mut self, place: Place, key: &ReadKey, record: &Record) -> Outcome {
         self.last = Some(place);
+        let id = match record {
+            Record::Segment(whole) => Some(&whole.metadata.id),
+            Record::Update(record) => Some(&record.update.id),
+            Record::PartitionDelete(_) | Record::Snapshot | Record::Level(_) => None,
+        };
+        let before = id.and_then(|id| self.state.state_of(id));
+        let outcome = self.state.take(entry(place, key.known(), Some(record)));
         match record {
-            Record::Segment(whole) => self.apply_whole(place, key, whole),
-            Record::Update(update) => self.apply_update(place, key, update),
-            Record::PartitionDelete(record) => {
-                self.deletion = Some((place, record.delete.clone()));
-                self.state.apply_partition_delete(&record.delete)
-            }
-            Record::Snapshot => Outcome::Applied,
+            Record::Segment(whole) => self.trace_whole(place, key, whole, (before, outcome)),
+            Record::Update(record) => self.trace_update(place, key, record, (before, outcome)),
+            Record::PartitionDelete(record) => self.deletion = Some((place, record.delete.clone())),
+            Record::Snapshot | Record::Level(_) => {}
         }
+        outcome
     }
 
-    fn apply_whole(&mut self, place: Place, key: &ReadKey, whole: &WholeSegment) -> Outcome {
+    fn trace_whole(
+        &mut self,
+        place: Place,
+        key: &ReadKey,
+        whole: &WholeSegment,
+        (before, outcome): (Option<SegmentState>, Outcome),
+    ) {
         let id = &whole.metadata.id;
-        let before = self.state.state_of(id);
-        let outcome = self.state.apply_segment(&whole.metadata, key_facts(key.known(), &self.partition));
         let form = key.form_for(&self.partition);
         match before {
             None if counts(outcome) => self.created(place, key, whole),
@@ -115,7 +123,6 @@ impl UserPartition {
             }
             None => {}
         }
-        outcome
     }
 
     /// A segment is known now, and what waited for it was applied.
@@ -133,10 +140,14 @@ impl UserPartition {
         self.sweep(id);
     }
 
-    fn apply_update(&mut self, place: Place, key: &ReadKey, record: &UpdateRecord) -> Outcome {
+    fn trace_update(
+        &mut self,
+        place: Place,
+        key: &ReadKey,
+        record: &UpdateRecord,
+        (before, outcome): (Option<SegmentState>, Outcome),
+    ) {
         let id = &record.update.id;
-        let before = self.state.state_of(id);
-        let outcome = self.state.apply_update(record.update.clone(), key_facts(key.known(), &self.partition));
         let form = key.form_for(&self.partition);
         match outcome {
             Outcome::Kept => {
@@ -152,7 +163,6 @@ impl UserPartition {
             }
             Outcome::Refused(_) => {}
         }
-        outcome
     }
 
     /// Lets go of a segment that is no more.
@@ -164,7 +174,20 @@ impl UserPartition {
     }
 
     /// The record of a key is no more.
-    pub(super) fn forget(&mut self, key: &SegmentKey) {
+    pub(super) fn forget(&mut self, place: Place, known: &RecordKey) {
+        self.last = Some(place);
+        let _ = self.state.take(entry(place, Some(known), None));
+        match known {
+            RecordKey::Segment(key) => self.forget_segment(key),
+            RecordKey::Partition(_) => self.deletion = None,
+            RecordKey::Level => {}
+        }
+        let Self { traces, state, partition, .. } = self;
+        // A live segment whose base key is emptied is not known any more.
+        traces.retain(|&uuid, _| state.state_of(&SegmentId { partition: partition.clone(), uuid }).is_some());
+    }
+
+    fn forget_segment(&mut self, key: &SegmentKey) {
         if !key.is_base_type() {
             return;
         }
@@ -181,4 +204,9 @@ impl UserPartition {
         let (place, delete) = self.deletion.as_ref()?;
         Some((*place, RecordKey::Partition((&self.partition).into()), delete))
     }
+}
+
+fn entry<'a>(place: Place, key: Option<&'a RecordKey>, body: Option<&'a Record>) -> Entry<'a> {
+    let Place { offset, timestamp_ms, .. } = place;
+    Entry { offset, timestamp_ms, seen_ms: timestamp_ms, key, body }
 }

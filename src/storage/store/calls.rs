@@ -53,7 +53,7 @@ impl Call<'_> {
             Err(_) => return Err(self.time_is_over()),
         };
         let delay = self.caller.delay(self.attempts);
-        if !error.is_temporary() || self.attempts >= self.caller.settings.attempts || delay >= self.time_left() {
+        if !Trouble::may_pass(&error) || self.attempts >= self.caller.settings.attempts || delay >= self.time_left() {
             return Err(self.explain(error));
         }
         tracing::debug!(action = self.action, object = self.object, attempts = self.attempts, %error, "trying again");

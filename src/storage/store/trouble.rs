@@ -69,7 +69,16 @@ impl Trouble {
             };
             return Self { kind, why: hint, is_temporary };
         }
-        Self { kind: Self::without_code(error), why: words(error), is_temporary }
+        let why = match obstacle(error) {
+            Some(obstacle) => format!("{}; {obstacle}", words(error)),
+            None => words(error),
+        };
+        Self { kind: Self::without_code(error), why, is_temporary }
+    }
+
+    /// Whether the same call may succeed in a moment.
+    pub(super) fn may_pass(error: &Error) -> bool {
+        error.is_temporary() && obstacle(error).is_none()
     }
 
     fn without_code(error: &Error) -> TroubleKind {
@@ -77,7 +86,10 @@ impl Trouble {
         if message.contains("got too little data") || error.kind() == ErrorKind::RangeNotSatisfied {
             return TroubleKind::Short;
         }
-        match io_kind(error) {
+        if obstacle(error).is_some() {
+            return TroubleKind::Misconfigured;
+        }
+        match io_error(error).map(std::io::Error::kind) {
             Some(std::io::ErrorKind::PermissionDenied | std::io::ErrorKind::ReadOnlyFilesystem) => {
                 TroubleKind::Misconfigured
             }
@@ -119,11 +131,26 @@ fn s3_code(message: &str) -> Option<(&str, &str)> {
     Some((code, field("message: \"").unwrap_or_default()))
 }
 
-fn io_kind(error: &Error) -> Option<std::io::ErrorKind> {
+/// What stands in the way of a file until somebody moves it.
+fn obstacle(error: &Error) -> Option<&'static str> {
+    let io = io_error(error)?;
+    match io.kind() {
+        std::io::ErrorKind::IsADirectory
+        | std::io::ErrorKind::NotADirectory
+        | std::io::ErrorKind::DirectoryNotEmpty => Some("something else lies where the object has to be"),
+        std::io::ErrorKind::InvalidFilename => Some(
+            "file systems take names of 255 bytes, which is a topic's name of 232 bytes: leave longer ones out of tiering, or keep segments in `s3`",
+        ),
+        _ if io.raw_os_error() == Some(libc::ELOOP) => Some("a symbolic link leads back to itself"),
+        _ => None,
+    }
+}
+
+fn io_error(error: &Error) -> Option<&std::io::Error> {
     let mut cause = error.source();
     while let Some(inner) = cause {
         if let Some(io) = inner.downcast_ref::<std::io::Error>() {
-            return Some(io.kind());
+            return Some(io);
         }
         cause = inner.source();
     }

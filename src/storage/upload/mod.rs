@@ -20,6 +20,7 @@ use self::pace::Pace;
 use self::plan::PartPlan;
 use self::source::{Source, read_indexes};
 use super::cleanup::{Cleaner, Left};
+use super::joint::{Copying, Joint};
 use super::layout::compact::{BlockSize, build_tail, data_length};
 use super::layout::{ObjectKey, Place};
 use super::metrics::StorageMetrics;
@@ -27,12 +28,19 @@ use super::settings::UploadSettings;
 use super::store::ObjectStore;
 use super::tasks::Tasks;
 use super::{SegmentFiles, StorageError};
-use crate::model::SegmentMetadata;
+use crate::model::{CopyEnd, SegmentMetadata};
 
 /// Buffers that a copy can't do without: one on the wire, one waiting behind it, one being read.
 const BUFFERS_MIN: usize = 3;
 /// How long a failed copy keeps its caller waiting while it cleans up.
 const CLEANUP_WAIT: Duration = Duration::from_secs(3);
+
+/// Who waits for a copy.
+pub(super) struct Caller {
+    /// Something comes once the caller has the answer, an error when it went away.
+    pub(super) is_told: oneshot::Receiver<()>,
+    pub(super) answer: oneshot::Sender<Result<Bytes, StorageError>>,
+}
 
 /// Copies segments of one manager.
 pub(super) struct Uploader {
@@ -42,6 +50,7 @@ pub(super) struct Uploader {
     pace: Pace,
     metrics: StorageMetrics,
     cleaner: Cleaner,
+    joint: Arc<Joint>,
     tasks: Tasks,
 }
 
@@ -51,6 +60,7 @@ impl Uploader {
         settings: UploadSettings,
         metrics: StorageMetrics,
         cleaner: Cleaner,
+        joint: Arc<Joint>,
         tasks: Tasks,
     ) -> Self {
         let part = settings.part_size + BlockSize::default().stored_bytes();
@@ -62,11 +72,13 @@ impl Uploader {
             settings,
             metrics,
             cleaner,
+            joint,
             tasks,
         }
     }
 
-    /// Copies a segment and answers through `answer`. Cancelled when `cancelled` resolves or the manager closes.
+    /// Copies a segment and answers through `answer`. Cancelled when the caller's end of `caller` is dropped or the manager
+    /// closes; the caller says through it that it has the answer.
     ///
     /// Returns when the store is clean, or as clean as it could be made in time; a failure is answered before that if
     /// cleaning up takes long.
@@ -76,37 +88,59 @@ impl Uploader {
         files: &SegmentFiles,
         key: &ObjectKey,
         prefix: &str,
-        cancelled: oneshot::Receiver<()>,
-        answer: oneshot::Sender<Result<Bytes, StorageError>>,
+        caller: Caller,
+        copying: Copying,
     ) {
+        let Caller { mut is_told, answer } = caller;
         let (started, mut left) = (Instant::now(), Left::default());
         self.metrics.copies_running.add(1);
-        let outcome = tokio::select! {
+        let sent = tokio::select! {
             sent = tokio::time::timeout(self.settings.timeout, self.send(segment, files, key, prefix, &mut left)) => {
                 sent.unwrap_or_else(|_| Err(self.timeout(key, started, "`upload.timeout.ms`")))
             }
-            _ = cancelled => Err(cancelled_copy(key)),
+            _ = &mut is_told => Err(cancelled_copy(key)),
             () = self.tasks.closing() => Err(cancelled_copy(key)),
         };
+        self.joint.copy_met(&sent);
+        // Last of all: from here on nobody but the metadata side's own log can tell that it must not live.
+        let outcome = sent.and_then(|place| {
+            let is_condemned = self.joint.is_condemned(&segment.id);
+            if is_condemned { Err(StorageError::Condemned { object: key.to_string().into() }) } else { Ok(place) }
+        });
         self.metrics.copies_running.add(-1);
         self.metrics.copied(started.elapsed(), u64::try_from(segment.size_bytes).unwrap_or(0), &outcome);
-        let error = match outcome {
-            Ok(metadata) => {
-                let _ = answer.send(Ok(metadata));
-                return;
+        let (error, answer) = match outcome {
+            Ok(place) => {
+                copying.ended(CopyEnd::Done);
+                if answer.send(Ok(place)).is_ok() && self.is_taken(is_told).await {
+                    return;
+                }
+                // Nobody will ever say that this segment is finished.
+                (cancelled_copy(key), None)
             }
-            Err(error) => error,
+            Err(error) => (error, Some(answer)),
         };
+        copying.ended(CopyEnd::Failed { is_removed: false });
         {
             let removal = self.cleaner.remove(key, &mut left);
             tokio::pin!(removal);
             let is_removed = tokio::time::timeout(CLEANUP_WAIT, &mut removal).await.is_ok();
-            let _ = answer.send(Err(error.clone()));
+            let _ = answer.map(|answer| answer.send(Err(error.clone())));
             if !is_removed {
                 removal.await;
             }
         }
-        self.cleaner.remove_late(key, left, &error).await;
+        if self.cleaner.remove_late(key, left, &error).await {
+            copying.removed();
+        }
+    }
+
+    /// Whether the caller has taken the answer that was sent. At a close that counts as taken.
+    async fn is_taken(&self, is_told: oneshot::Receiver<()>) -> bool {
+        tokio::select! {
+            told = is_told => told.is_ok(),
+            () = self.tasks.closing() => true,
+        }
     }
 
     async fn send(

@@ -92,12 +92,6 @@ impl From<&TopicIdPartition> for PartitionKey {
 }
 
 impl SegmentKey {
-    /// The key of another fact of the same attempt.
-    #[must_use]
-    pub fn with_lane(&self, lane: Lane) -> Self {
-        Self { lane, ..self.clone() }
-    }
-
     /// True if a record under this key can be the one that a segment's existence rests on.
     #[must_use]
     pub fn is_base_type(&self) -> bool {

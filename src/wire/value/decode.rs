@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 
-use super::{FRAME_VERSION, PartitionDeleteRecord, Record, UpdateRecord, WholeSegment, api_key, tag};
+use super::{FRAME_VERSION, LevelRecord, PartitionDeleteRecord, Record, UpdateRecord, WholeSegment, api_key, tag};
 use crate::model::{
     BrokerId, EpochsError, LeaderEpoch, Offset, PartitionDelete, PartitionDeleteState, SegmentEpochs, SegmentId,
     SegmentMetadata, SegmentState, SegmentUpdate, TopicIdPartition,
@@ -41,6 +41,7 @@ pub fn decode(value: &[u8]) -> Result<Record, DecodeError> {
         api_key::SEGMENT => Record::Segment(segment(&mut reader, version)?),
         api_key::UPDATE => Record::Update(update(&mut reader, version)?),
         api_key::PARTITION_DELETE => Record::PartitionDelete(partition_delete(&mut reader, version)?),
+        api_key::LEVEL => Record::Level(level(&mut reader)?),
         _ => return Ok(Record::Snapshot),
     };
     reader.finish("record")?;
@@ -53,10 +54,10 @@ fn header(reader: &mut Reader<'_>) -> Result<(u8, u32), DecodeError> {
         return Err(start.malformed("frame version", "not 1").into());
     }
     let api_key = reader.uvarint("api key")?;
-    let kind = u8::try_from(api_key).ok().filter(|&kind| kind <= api_key::SNAPSHOT);
+    let kind = u8::try_from(api_key).ok().filter(|&kind| kind <= api_key::SNAPSHOT || kind == api_key::LEVEL);
     let kind = kind.ok_or(DecodeError::UnknownApiKey { api_key })?;
     match reader.uvarint("api version")? {
-        version @ 0..=1 => Ok((kind, version)),
+        version @ 0..=1 if kind != api_key::LEVEL || version == 0 => Ok((kind, version)),
         version => Err(DecodeError::NewerVersion { api_key, version }),
     }
 }
@@ -122,6 +123,12 @@ fn partition_delete(reader: &mut Reader<'_>, version: u32) -> Result<PartitionDe
     };
     let (leader_epoch, end_offset) = epoch_and_end(reader, version, "partition delete's tagged fields")?;
     Ok(PartitionDeleteRecord { delete, leader_epoch, end_offset })
+}
+
+fn level(reader: &mut Reader<'_>) -> Result<LevelRecord, Malformed> {
+    let level = LevelRecord { level: reader.i8("level")?, timestamp_ms: reader.i64("level's timestamp")? };
+    reader.tagged_fields("level's tagged fields", |_, _| Ok(false))?;
+    Ok(level)
 }
 
 fn epoch_and_end(

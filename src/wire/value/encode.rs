@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 
-use super::{FRAME_VERSION, Version, api_key, tag};
+use super::{FRAME_VERSION, LevelRecord, Version, api_key, tag};
 use crate::model::{
     LeaderEpoch, Offset, PartitionDelete, SegmentEpochs, SegmentId, SegmentMetadata, SegmentUpdate, TopicIdPartition,
 };
@@ -66,6 +66,16 @@ pub fn encode_partition_delete(
     writer.i64(delete.event_timestamp_ms);
     writer.u8(delete.state as u8);
     put_epoch_and_end(&mut writer, leader_epoch, end_offset, version);
+    writer.into_bytes()
+}
+
+/// Value of a level record; it has one version only.
+#[must_use]
+pub fn encode_level(level: LevelRecord) -> Bytes {
+    let mut writer = begin(api_key::LEVEL, Version::V0);
+    writer.u8(level.level.cast_unsigned());
+    writer.i64(level.timestamp_ms);
+    writer.no_tagged_fields();
     writer.into_bytes()
 }
 

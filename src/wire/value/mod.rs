@@ -12,9 +12,9 @@ mod encode;
 mod tests;
 
 pub use decode::{DecodeError, decode};
-pub use encode::{encode_partition_delete, encode_segment, encode_update};
+pub use encode::{encode_level, encode_partition_delete, encode_segment, encode_update};
 
-use crate::model::{LeaderEpoch, Offset, PartitionDelete, SegmentMetadata, SegmentUpdate};
+use crate::model::{LeaderEpoch, Offset, PartitionDelete, SegmentMetadata, SegmentUpdate, TopicIdPartition};
 
 /// One record of the metadata topic.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,6 +24,21 @@ pub enum Record {
     PartitionDelete(PartitionDeleteRecord),
     /// A part of a snapshot file that Kafka once meant to keep. None is ever in the topic; its body is not looked at.
     Snapshot,
+    /// Ours alone: stock brokers know no such kind.
+    Level(LevelRecord),
+}
+
+impl Record {
+    /// The user partition that the record is about; none for the level and for snapshots.
+    #[must_use]
+    pub fn partition(&self) -> Option<&TopicIdPartition> {
+        match self {
+            Self::Segment(whole) => Some(&whole.metadata.id.partition),
+            Self::Update(record) => Some(&record.update.id.partition),
+            Self::PartitionDelete(record) => Some(&record.delete.partition),
+            Self::Snapshot | Self::Level(_) => None,
+        }
+    }
 }
 
 /// Everything about a segment: what begins a copy, or says again what is known.
@@ -54,6 +69,15 @@ pub struct PartitionDeleteRecord {
     pub end_offset: Option<Offset>,
 }
 
+/// Level of the metadata topic from this record on, for those who write to its partition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LevelRecord {
+    /// 1 or 2; a later release may have higher ones.
+    pub level: i8,
+    /// When it was written, milliseconds since 1970.
+    pub timestamp_ms: i64,
+}
+
 /// Form in which a value is written. Reading takes both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Version {
@@ -81,6 +105,8 @@ mod api_key {
     pub(super) const UPDATE: u8 = 1;
     pub(super) const PARTITION_DELETE: u8 = 2;
     pub(super) const SNAPSHOT: u8 = 3;
+    /// Far from Kafka's, which has used the first four in as many years.
+    pub(super) const LEVEL: u8 = 100;
 }
 
 /// Tags of the records' own tagged fields.

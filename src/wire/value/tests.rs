@@ -78,6 +78,7 @@ fn encode(record: &Record, version: Version) -> Option<Bytes> {
         Record::Segment(r) => Some(encode_segment(&r.metadata, r.leader_epoch, version)),
         Record::Update(r) => Some(encode_update(&r.update, r.leader_epoch, r.end_offset, version)),
         Record::PartitionDelete(r) => Some(encode_partition_delete(&r.delete, r.leader_epoch, r.end_offset, version)),
+        Record::Level(level) => Some(encode_level(*level)),
         Record::Snapshot => None,
     }
 }
@@ -139,6 +140,18 @@ fn golden_bytes_that_kafka_refuses_are_refused() {
 }
 
 #[test]
+fn a_level_record_is_the_bytes_that_the_formats_page_shows() {
+    let level = LevelRecord { level: 2, timestamp_ms: 0x018f_0000_0000 };
+    let bytes = [1, 100, 0, 2, 0, 0, 1, 0x8f, 0, 0, 0, 0, 0];
+    assert_eq!(encode_level(level)[..], bytes);
+    assert_eq!(decode(&bytes), Ok(Record::Level(level)));
+    let tagged = [&bytes[..12], &[1, 7, 1, 9]].concat();
+    assert_eq!(decode(&tagged), Ok(Record::Level(level)), "fields of a later release are passed over");
+    let newer = DecodeError::NewerVersion { api_key: 100, version: 1 };
+    assert_eq!(decode(&[1, 100, 1, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0]), Err(newer));
+}
+
+#[test]
 fn version_0_says_neither_epoch_nor_end_offset() {
     for (name, record, version) in readable() {
         if version == Some(Version::V1) {
@@ -149,7 +162,7 @@ fn version_0_says_neither_epoch_nor_end_offset() {
                 Record::PartitionDelete(r) => {
                     Record::PartitionDelete(PartitionDeleteRecord { leader_epoch: NO_EPOCH, end_offset: None, ..r })
                 }
-                Record::Snapshot => Record::Snapshot,
+                same @ (Record::Snapshot | Record::Level(_)) => same,
             };
             assert_eq!(again, Some(Ok(expected)), "{name}");
         }
@@ -305,7 +318,9 @@ fn any_record() -> impl Strategy<Value = Record> {
             Record::PartitionDelete(PartitionDeleteRecord { delete, leader_epoch, end_offset })
         },
     );
-    prop_oneof![segment, update, delete]
+    let level = (any::<i8>(), any::<i64>())
+        .prop_map(|(level, timestamp_ms)| Record::Level(LevelRecord { level, timestamp_ms }));
+    prop_oneof![segment, update, delete, level]
 }
 
 proptest! {

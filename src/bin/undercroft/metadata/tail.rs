@@ -132,7 +132,10 @@ fn partition_of(reading: &Reading) -> Option<TopicIdPartition> {
         Meaning::Record(Record::Segment(whole)) => Some(whole.metadata.id.partition.clone()),
         Meaning::Record(Record::Update(record)) => Some(record.update.id.partition.clone()),
         Meaning::Record(Record::PartitionDelete(record)) => Some(record.delete.partition.clone()),
-        Meaning::Record(Record::Snapshot) | Meaning::Tombstone | Meaning::Level(_) | Meaning::Unreadable(_) => {
+        Meaning::Record(Record::Snapshot | Record::Level(_))
+        | Meaning::Tombstone
+        | Meaning::Level(_)
+        | Meaning::Unreadable(_) => {
             reading.key.known().and_then(|key| key.partition()).map(|partition| partition.to_partition())
         }
     }
@@ -183,6 +186,7 @@ fn says(reading: &Reading) -> String {
             format!("{about}deletion of the partition {:?} broker {}", record.delete.state, record.delete.broker_id)
         }
         Meaning::Record(Record::Snapshot) => "part of a snapshot".to_owned(),
+        Meaning::Record(Record::Level(level)) => format!("level {}, and not under its key", level.level),
     }
 }
 
@@ -232,6 +236,7 @@ fn as_json(reading: &Reading) -> Value {
             ("partition-delete", None, Some(format!("{:?}", record.delete.state).to_uppercase()))
         }
         Meaning::Record(Record::Snapshot) => ("snapshot", None, None),
+        Meaning::Record(Record::Level(_)) => ("level", None, None),
     };
     set("record", json!(kind));
     set("segmentId", json!(segment.map(|segment| segment.to_string())));

@@ -28,7 +28,7 @@ use crossbeam_channel::Sender;
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
-use super::{LogError, LogReader, LogShape, MetadataLog};
+use super::{Cleanup, LogError, LogReader, LogShape, MetadataLog};
 use crate::model::LeaderEpoch;
 
 use file::{FileError, PartitionFile};
@@ -119,7 +119,7 @@ impl MetadataLog for EmbeddedLog {
                 Stage::Closed => return Err(LogError::Closed { what: "open".to_owned() }),
                 Stage::Unopened => *stage = Stage::Open(open(&options)?),
             }
-            Ok(LogShape { partitions: options.partitions })
+            Ok(shape(options.partitions))
         });
         opening
             .await
@@ -178,6 +178,11 @@ impl Drop for Open {
     fn drop(&mut self) {
         self.stop();
     }
+}
+
+/// Its compaction keeps tombstones for ever.
+fn shape(partitions: i32) -> LogShape {
+    LogShape { cleanup: Cleanup::Compact, is_ours_alone: true, ..LogShape::of(partitions) }
 }
 
 fn name(folder: &Path) -> String {

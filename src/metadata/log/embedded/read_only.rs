@@ -16,7 +16,7 @@ use parking_lot::{Condvar, Mutex};
 use super::file::{FileError, HEADER_LEN, read_base};
 use super::frame::{self, Frame, Parsed};
 use super::name;
-use crate::metadata::log::{LogError, LogEvent, LogReader, LogShape, ReadOnlyLog};
+use crate::metadata::log::{LogError, LogEvent, LogReader, ReadOnlyLog};
 
 const CHUNK_LEN: usize = 256 << 10;
 /// How often files are looked at.
@@ -54,7 +54,7 @@ pub fn open_read_only(folder: &Path) -> Result<ReadOnlyLog, LogError> {
     };
     Ok(ReadOnlyLog {
         name: name(folder),
-        shape: LogShape { partitions },
+        shape: super::shape(partitions),
         reader: Box::new(reader),
         warnings: Vec::new(),
     })

@@ -29,6 +29,6 @@ pub fn open_read_only(client: &JavaSettings, timeout: Duration) -> Result<ReadOn
     })?;
     settings.partitions = shape.partitions;
     let warnings = std::mem::take(&mut settings.warnings);
-    let reader = KafkaReader::new(Arc::new(settings), Arc::new(AtomicBool::new(false)))?;
+    let reader = KafkaReader::new(Arc::new(settings), Arc::new(AtomicBool::new(false)), Arc::default())?;
     Ok(ReadOnlyLog { name, shape, reader: Box::new(reader), warnings })
 }

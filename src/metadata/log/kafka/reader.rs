@@ -20,6 +20,8 @@ pub(super) struct KafkaReader {
     gone: bool,
     settings: Arc<Settings>,
     closed: Arc<AtomicBool>,
+    /// Whether records may be written: no longer once brokers say that the topic is another one or none.
+    fits: Arc<AtomicBool>,
     /// Set by a waker: its yield may be eaten by a poll that didn't wait.
     woken: Arc<AtomicBool>,
     told: Told,
@@ -54,11 +56,11 @@ const GONE: &[RespErr] = &[
 ];
 
 impl KafkaReader {
-    pub fn new(settings: Arc<Settings>, closed: Arc<AtomicBool>) -> Result<Self, LogError> {
+    pub fn new(settings: Arc<Settings>, closed: Arc<AtomicBool>, fits: Arc<AtomicBool>) -> Result<Self, LogError> {
         let consumer = Consumer::new(&settings.consumer, TOPIC)?;
         let current = Arc::new(Current(Mutex::new(consumer.waker())));
         let (woken, told) = (Arc::default(), Told::default());
-        Ok(Self { consumer, current, assigned: Vec::new(), gone: false, settings, closed, woken, told })
+        Ok(Self { consumer, current, assigned: Vec::new(), gone: false, settings, closed, fits, woken, told })
     }
 
     /// Wakes the reader whatever consumer it has: used when the log is closed.
@@ -133,10 +135,13 @@ impl LogReader for KafkaReader {
         }
         self.hand_out_errors(sink);
         let timeout = if self.woken.swap(false, Ordering::AcqRel) { Duration::ZERO } else { timeout };
-        let (told, servers, gone) = (&mut self.told, &self.settings.servers, &mut self.gone);
+        let (told, servers, gone, fits) = (&mut self.told, &self.settings.servers, &mut self.gone, &self.fits);
         self.consumer.poll(timeout, &mut |message| {
             *gone |= matches!(message, Message::Error { code, .. } if code.is_any(GONE));
             if let Some(event) = event(message, told, servers) {
+                if matches!(event, LogEvent::Trouble { error: LogError::Mismatch { .. }, .. }) {
+                    fits.store(false, Ordering::Release);
+                }
                 sink(event);
             }
         });

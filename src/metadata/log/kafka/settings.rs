@@ -19,11 +19,14 @@ pub(super) struct Settings {
     pub replication_factor: i32,
     pub retention_ms: i64,
     pub min_isr: i32,
+    /// How a topic is created that there is not.
+    pub is_created_compacted: bool,
     pub admin: Vec<Property>,
     pub producer: Vec<Property>,
     pub consumer: Vec<Property>,
-    /// How long a record may be on its way.
-    pub delivery_timeout: Duration,
+    /// How long a record may wait for a place in the producer's queue. Together with the time that it may spend there and
+    /// on its way, it is less than [`keys::TOMBSTONE_DELAY_MS`] less [`keys::DECIDE_MS`].
+    pub line_timeout: Duration,
     /// Addresses, for messages.
     pub servers: String,
     /// What was left out, in sentences.
@@ -45,20 +48,23 @@ impl Settings {
         }
         let mut warnings = Vec::new();
         let mut client = |role| properties(config, role, broker_id, &mut warnings);
-        let (admin, producer, consumer) = (client(Role::Admin)?, client(Role::Producer)?, client(Role::Consumer)?);
+        let (admin, mut producer, consumer) = (client(Role::Admin)?, client(Role::Producer)?, client(Role::Consumer)?);
+        let budget = config.millis(&keys::TOMBSTONE_DELAY_MS)?.saturating_sub(config.millis(&keys::DECIDE_MS)?);
+        let budget = budget.max(BUDGET_MIN);
+        let line_timeout = bound(&mut producer, budget, &mut warnings);
         warnings.sort_unstable();
         warnings.dedup();
-        let delivery_ms = value(&producer, "message.timeout.ms").and_then(|ms| ms.parse().ok()).unwrap_or(120_000);
         Ok(Self {
             partitions: small(&keys::TOPIC_PARTITIONS)?,
             replication_factor: small(&keys::TOPIC_REPLICATION_FACTOR)?,
             retention_ms,
             min_isr: small(&keys::TOPIC_MIN_ISR)?,
+            is_created_compacted: config.text(&keys::TOPIC_CREATE_LEVEL) == Some("2"),
             servers: value(&admin, "bootstrap.servers").unwrap_or_default().to_owned(),
             admin,
             producer,
             consumer,
-            delivery_timeout: Duration::from_millis(delivery_ms),
+            line_timeout,
             warnings,
         })
     }
@@ -77,11 +83,12 @@ impl Settings {
             replication_factor: 0,
             retention_ms: -1,
             min_isr: 0,
+            is_created_compacted: false,
             servers: value(&admin, "bootstrap.servers").unwrap_or_default().to_owned(),
             admin,
             producer: Vec::new(),
             consumer,
-            delivery_timeout: Duration::ZERO,
+            line_timeout: Duration::ZERO,
             warnings,
         })
     }
@@ -90,6 +97,28 @@ impl Settings {
 fn value<'a>(properties: &'a [Property], name: &str) -> Option<&'a str> {
     properties.iter().rev().find(|property| property.name == name).map(|property| property.value.as_str())
 }
+
+/// Makes sure that no record is under way for `budget`; gives the part of it that may be spent in line.
+fn bound(producer: &mut Vec<Property>, budget: Duration, warnings: &mut Vec<String>) -> Duration {
+    const NAME: &str = "message.timeout.ms";
+    let line = LINE_MAX.min(budget / 4);
+    let most = u64::try_from((budget - line).as_millis()).unwrap_or(u64::MAX).saturating_sub(1_000).max(1);
+    let wanted = producer.iter().rev().find(|property| property.name == NAME).cloned();
+    // For librdkafka 0 is for ever.
+    let is_fine = |wanted: &Property| wanted.value.parse().is_ok_and(|ms| (1..=most).contains(&ms));
+    let Some(wanted) = wanted.filter(|wanted| !is_fine(wanted)) else { return line };
+    warnings.push(format!(
+        "{} = {} is cut to {most}: nothing may be on its way to the log for as long as undercroft.metadata.tombstone.delay.ms less \
+         undercroft.metadata.decide.ms",
+        wanted.from, wanted.value
+    ));
+    producer.push(Property { value: most.to_string(), ..wanted });
+    line
+}
+
+/// With less nothing could be written at all.
+const BUDGET_MIN: Duration = Duration::from_secs(30);
+const LINE_MAX: Duration = Duration::from_secs(30);
 
 /// Defaults of ours, then what the user set, then what must not be otherwise.
 fn properties(
@@ -180,3 +209,26 @@ const CONSUMER_FIXED: &[(&str, &str)] = &[
     ("enable.auto.offset.store", "false"),
     ("auto.offset.reset", "earliest"),
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_is_never_under_way_for_as_long_as_keys_are_left_alone() {
+        let read = |delivery: &str, settle: &str| {
+            let mut config = Config::new();
+            config.set("remote.log.metadata.common.client.bootstrap.servers", "a:1");
+            config.set("remote.log.metadata.producer.delivery.timeout.ms", delivery);
+            config.set("undercroft.metadata.tombstone.delay.ms", settle);
+            let settings = Settings::read(&config, BrokerId(1)).unwrap();
+            let ms: u64 = value(&settings.producer, "message.timeout.ms").unwrap().parse().unwrap();
+            (ms, settings.line_timeout.as_secs(), settings.warnings.len())
+        };
+        assert_eq!(read("120000", "600000"), (120_000, 30, 0));
+        assert_eq!(read("600000", "600000"), (449_000, 30, 1));
+        assert_eq!(read("0", "600000"), (449_000, 30, 1), "that is for ever");
+        assert_eq!(read("120000", "160000"), (29_000, 10, 1));
+        assert_eq!(read("120000", "0"), (21_500, 7, 1), "for tests");
+    }
+}

@@ -35,8 +35,10 @@ struct Inner {
     admin: Mutex<Option<Arc<Admin>>>,
     questions: Arc<Semaphore>,
     writer: RwLock<Option<Arc<Writer>>>,
-    /// Whether the topic was found to be the right one when it was last looked at.
-    fits: AtomicBool,
+    /// Whether the topic was found to be the right one when it was last looked at, and the reader found it since.
+    fits: Arc<AtomicBool>,
+    /// The topic as it was found last.
+    known: Mutex<Option<LogShape>>,
     closed: Arc<AtomicBool>,
     readers: Mutex<Vec<Weak<Current>>>,
 }
@@ -53,7 +55,7 @@ impl KafkaLog {
         }
         let admin = Admin::new(&settings.admin)?;
         // Long before the first record: an idempotent producer needs half a second until it may write.
-        let writer = Writer::start(settings.producer.clone(), settings.delivery_timeout)?;
+        let writer = Writer::start(settings.producer.clone(), settings.line_timeout)?;
         Ok(Self {
             inner: Arc::new(Inner {
                 settings: Arc::new(settings),
@@ -61,7 +63,8 @@ impl KafkaLog {
                 admin: Mutex::new(Some(Arc::new(admin))),
                 questions: Arc::new(Semaphore::new(QUESTIONS_MAX as usize)),
                 writer: RwLock::new(Some(Arc::new(writer))),
-                fits: AtomicBool::new(false),
+                fits: Arc::default(),
+                known: Mutex::default(),
                 closed: Arc::default(),
                 readers: Mutex::default(),
             }),
@@ -75,14 +78,21 @@ impl Inner {
     }
 
     fn ensure(&self, admin: &Admin) -> Result<LogShape, LogError> {
-        match topic::ensure(admin, &self.settings, &|| self.closed()) {
+        // One question at a time, so that two first ones find one topic.
+        let mut known = self.known.lock();
+        match topic::ensure(admin, &self.settings, known.as_ref(), &|| self.closed()) {
             Ok(shape) => {
+                *known = Some(shape);
                 self.fits.store(true, Ordering::Release);
                 Ok(shape)
             }
             Err(error) => {
                 if matches!(error, LogError::Mismatch { .. }) {
                     self.fits.store(false, Ordering::Release);
+                    // What waits for the topic to come back must not land in another one.
+                    if let Some(writer) = &*self.writer.read() {
+                        writer.give_up();
+                    }
                 }
                 Err(error)
             }
@@ -179,7 +189,8 @@ impl MetadataLog for KafkaLog {
         if self.inner.closed() {
             return Err(LogError::Closed { what: "read".to_owned() });
         }
-        let reader = KafkaReader::new(Arc::clone(&self.inner.settings), Arc::clone(&self.inner.closed))?;
+        let (settings, closed) = (Arc::clone(&self.inner.settings), Arc::clone(&self.inner.closed));
+        let reader = KafkaReader::new(settings, closed, Arc::clone(&self.inner.fits))?;
         readers.retain(|reader| reader.strong_count() > 0);
         readers.push(Arc::downgrade(&reader.current()));
         Ok(Box::new(reader))

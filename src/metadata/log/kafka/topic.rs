@@ -1,12 +1,12 @@
-//! Finding the topic, or creating it as the stock manager does.
+//! Finding the topic, or creating it; compacted, unless told otherwise, or as the stock manager does.
 
 use std::time::Duration;
 
 use super::TOPIC;
 use super::faults;
-use super::native::{Admin, Code, NewTopic, RespErr};
+use super::native::{Admin, Code, NewTopic, Resource, RespErr};
 use super::settings::Settings;
-use crate::metadata::log::{LogError, LogShape};
+use crate::metadata::log::{Cleanup, LogError, LogShape};
 
 const DESCRIBE_TIMEOUT: Duration = Duration::from_secs(5);
 const FIND: &str = "find the topic";
@@ -14,33 +14,68 @@ const CREATE_TIMEOUT: Duration = Duration::from_secs(15);
 /// How often a topic that was just created is looked for; brokers learn of it one after the other.
 const LOOKS_AFTER_CREATION: usize = 20;
 
-/// The topic's shape. Creates it only when a broker said that there is none: no answer is no answer.
-pub(super) fn ensure(admin: &Admin, settings: &Settings, stop: &dyn Fn() -> bool) -> Result<LogShape, LogError> {
-    if let Some(shape) = find(admin, settings, stop)? {
-        return Ok(shape);
-    }
-    create(admin, settings, stop)?;
-    for _ in 0..LOOKS_AFTER_CREATION {
-        if let Some(shape) = find(admin, settings, stop)? {
-            return Ok(shape);
+/// How long the questions beside the shape may take, whose answers can be done without.
+const FACTS_TIMEOUT: Duration = Duration::from_secs(3);
+
+/// The topic's shape. Creates it only when a broker said that there is none (no answer is no answer), and never again
+/// once it was found: whoever read it would go on with what a topic of the same name doesn't have.
+pub(super) fn ensure(
+    admin: &Admin,
+    settings: &Settings,
+    known: Option<&LogShape>,
+    stop: &dyn Fn() -> bool,
+) -> Result<LogShape, LogError> {
+    match (find(admin, settings, stop)?, known) {
+        (Some(found), None) => Ok(found),
+        (Some(found), Some(known)) => recognise(found, known).map_err(|why| mismatch(settings, why)),
+        (None, Some(known)) => Err(mismatch(settings, gone(known))),
+        (None, None) => {
+            create(admin, settings, stop)?;
+            for _ in 0..LOOKS_AFTER_CREATION {
+                if let Some(shape) = find(admin, settings, stop)? {
+                    return Ok(LogShape { is_new: true, ..shape });
+                }
+                std::thread::sleep(Duration::from_millis(100));
+            }
+            let code = Code::of(RespErr::RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE);
+            Err(faults::error(FIND, &settings.servers, code, "created, but brokers don't know it yet", 0))
         }
-        std::thread::sleep(Duration::from_millis(100));
     }
-    let code = Code::of(RespErr::RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE);
-    Err(faults::error("find the topic", &settings.servers, code, "created, but brokers don't know it yet", 0))
+}
+
+/// What was found, if it is the topic that was known.
+fn recognise(found: LogShape, known: &LogShape) -> Result<LogShape, String> {
+    match (found.id, known.id) {
+        (Some(found), Some(known)) if found != known => Err(format!(
+            "it was deleted and another topic has its name: that one has the id {found}, this broker read the one with \
+             {known}; nothing is written to it, and restarting this broker goes on with what it has"
+        )),
+        _ => Ok(LogShape { id: found.id.or(known.id), is_new: known.is_new, ..found }),
+    }
+}
+
+fn gone(known: &LogShape) -> String {
+    let id = known.id.map(|id| format!(" (id {id})")).unwrap_or_default();
+    format!(
+        "the topic{id} that this broker read is gone; it is not created again by a broker that knows what it held, and \
+         nothing is written. Import an export of it and restart the brokers, or restart them to begin with an empty one"
+    )
+}
+
+fn mismatch(settings: &Settings, why: String) -> LogError {
+    LogError::Mismatch { what: FIND.to_owned(), log: format!("topic {TOPIC} at {}", settings.servers), why }
 }
 
 fn find(admin: &Admin, settings: &Settings, stop: &dyn Fn() -> bool) -> Result<Option<LogShape>, LogError> {
     match look(admin, settings, DESCRIBE_TIMEOUT, stop)? {
-        Some(shape) if shape.partitions != settings.partitions => Err(LogError::Mismatch {
-            what: FIND.to_owned(),
-            log: format!("topic {TOPIC} at {}", settings.servers),
-            why: format!(
+        Some(shape) if shape.partitions != settings.partitions => Err(mismatch(
+            settings,
+            format!(
                 "it has {} partitions, remote.log.metadata.topic.num.partitions says {}; set the key to the number \
                  that the topic was created with, the same on every broker",
                 shape.partitions, settings.partitions
             ),
-        }),
+        )),
         found => Ok(found),
     }
 }
@@ -54,11 +89,58 @@ pub(super) fn look(
 ) -> Result<Option<LogShape>, LogError> {
     match admin.describe(TOPIC, timeout, stop) {
         Ok(found) if found.leaders.is_empty() => Ok(None),
-        Ok(found) => Ok(Some(LogShape { partitions: i32::try_from(found.leaders.len()).unwrap_or(i32::MAX) })),
+        Ok(found) => {
+            let partitions = i32::try_from(found.leaders.len()).unwrap_or(i32::MAX);
+            Ok(Some(facts(admin, partitions, timeout.min(FACTS_TIMEOUT), stop)))
+        }
         Err(failed) if failed.code.is(RespErr::RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART) => Ok(None),
         Err(failed) => Err(question(admin, settings, FIND, &failed)),
     }
 }
+
+/// What else can be had of a topic that there is: whoever may read it need not be allowed to see its settings.
+fn facts(admin: &Admin, partitions: i32, timeout: Duration, stop: &dyn Fn() -> bool) -> LogShape {
+    let mut shape = LogShape::of(partitions);
+    match admin.topic_id(TOPIC, timeout, stop) {
+        Ok(id) => shape.id = id,
+        Err(failed) => tracing::debug!(target: "undercroft::kafka", "id of {TOPIC}: {}", failed.reason),
+    }
+    match admin.settings(&Resource::Topic(TOPIC), timeout, stop) {
+        Ok(settings) => {
+            shape.cleanup = settings.get("cleanup.policy").map_or(Cleanup::Unknown, |text| Cleanup::of_policy(text));
+            let retention = settings.get("delete.retention.ms").and_then(|text| text.parse().ok());
+            shape.delete_retention = retention.filter(|_| shape.cleanup.is_compacted()).map(Duration::from_millis);
+        }
+        Err(failed) => tracing::debug!(target: "undercroft::kafka", "settings of {TOPIC}: {}", failed.reason),
+    }
+    shape
+}
+
+/// Settings of a topic that is created. At level 2 they let the cleaner come also where little is written: what is two
+/// hours old, and was not in the segment that is written to, is cleaned within the lag.
+fn configs(settings: &Settings, min_isr: i32) -> Vec<(&'static str, String)> {
+    let mut configs = vec![
+        ("retention.ms", settings.retention_ms.to_string()),
+        ("remote.storage.enable", "false".to_owned()),
+        ("min.insync.replicas", min_isr.to_string()),
+    ];
+    if settings.is_created_compacted {
+        configs.extend(COMPACTED.iter().map(|&(name, value)| (name, value.to_owned())));
+    } else {
+        configs.push(("cleanup.policy", "delete".to_owned()));
+    }
+    configs
+}
+
+const COMPACTED: &[(&str, &str)] = &[
+    ("cleanup.policy", "compact"),
+    ("min.cleanable.dirty.ratio", "0.1"),
+    // Whoever was away for longer than half of it reads everything anew.
+    ("delete.retention.ms", "86400000"),
+    // The segment that is written to is not cleaned.
+    ("segment.ms", "3600000"),
+    ("max.compaction.lag.ms", "21600000"),
+];
 
 fn create(admin: &Admin, settings: &Settings, stop: &dyn Fn() -> bool) -> Result<(), LogError> {
     let min_isr = settings.min_isr.min(settings.replication_factor);
@@ -69,19 +151,15 @@ fn create(admin: &Admin, settings: &Settings, stop: &dyn Fn() -> bool) -> Result
             settings.min_isr, settings.replication_factor
         );
     }
-    let configs = [
-        ("cleanup.policy", "delete".to_owned()),
-        ("retention.ms", settings.retention_ms.to_string()),
-        ("remote.storage.enable", "false".to_owned()),
-        ("min.insync.replicas", min_isr.to_string()),
-    ];
+    let configs = configs(settings, min_isr);
     let (partitions, replication_factor) = (settings.partitions, settings.replication_factor);
     let topic = NewTopic { name: TOPIC, partitions, replication_factor, configs: &configs };
     match admin.create(&topic, CREATE_TIMEOUT, stop) {
         Ok(()) => {
+            let cleanup = if settings.is_created_compacted { "compacted" } else { "not compacted" };
             tracing::info!(
                 target: "undercroft::kafka",
-                "created topic {TOPIC}: {partitions} partitions, {replication_factor} replicas"
+                "created topic {TOPIC}: {partitions} partitions, {replication_factor} replicas, {cleanup}"
             );
             Ok(())
         }
@@ -115,6 +193,30 @@ mod tests {
     use super::*;
     use crate::config::Config;
     use crate::model::BrokerId;
+
+    #[test]
+    fn a_topic_is_created_compacted_unless_the_operator_begins_at_level_0() {
+        let mut config = Config::new();
+        config.set("remote.log.metadata.common.client.bootstrap.servers", "a:1");
+        let policy = |config: &Config| {
+            let configs = configs(&Settings::read(config, BrokerId(1)).unwrap(), 1);
+            let value = |of| configs.iter().find(|(name, _)| *name == of).map(|(_, value)| value.clone());
+            (value("cleanup.policy").unwrap(), value("max.compaction.lag.ms").is_some(), value("retention.ms").unwrap())
+        };
+        assert_eq!(policy(&config), ("compact".to_owned(), true, "-1".to_owned()));
+        config.set("undercroft.metadata.topic.create.level", "0");
+        assert_eq!(policy(&config), ("delete".to_owned(), false, "-1".to_owned()));
+    }
+
+    #[test]
+    fn a_topic_of_the_same_name_with_another_id_is_not_taken_for_the_one_that_was_read() {
+        let shape = |id: u8| LogShape { id: Some(crate::model::KafkaUuid([id; 16])), ..LogShape::of(5) };
+        let why = recognise(shape(2), &shape(1)).unwrap_err();
+        assert!(why.contains("AQEBAQEBAQEBAQEBAQEBAQ") && why.contains("AgICAgICAgICAgICAgICAg"), "{why}");
+        assert_eq!(recognise(shape(1), &shape(1)), Ok(shape(1)));
+        assert_eq!(recognise(LogShape::of(5), &shape(1)), Ok(shape(1)), "nobody could tell the id just now");
+        assert_eq!(recognise(shape(1), &LogShape::of(5)), Ok(shape(1)));
+    }
 
     #[test]
     fn too_few_brokers_are_told_with_the_key_that_helps() {

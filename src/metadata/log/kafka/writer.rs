@@ -1,7 +1,7 @@
 //! Appending: records go to librdkafka in the call, reports come back on one thread.
 //!
 //! While there is no room in the queue, or no client (it failed for good and is made anew), records wait in a line here,
-//! in the order of the calls, and go on from the thread; one that waits for longer than a delivery may take times out.
+//! in the order of the calls, and go on from the thread; one that waits for too long times out.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -33,7 +33,7 @@ pub(super) struct Writer {
 
 struct Shared {
     properties: Vec<Property>,
-    delivery_timeout: Duration,
+    line_timeout: Duration,
     state: Mutex<State>,
 }
 
@@ -53,10 +53,10 @@ struct Waiting {
 
 impl Writer {
     /// Makes the client and starts the thread.
-    pub fn start(properties: Vec<Property>, delivery_timeout: Duration) -> Result<Self, LogError> {
+    pub fn start(properties: Vec<Property>, line_timeout: Duration) -> Result<Self, LogError> {
         let producer = Producer::new(&properties, TOPIC)?;
         let state = State { producer: Some(Arc::new(producer)), line: VecDeque::new(), closed: false };
-        let shared = Arc::new(Shared { properties, delivery_timeout, state: Mutex::new(state) });
+        let shared = Arc::new(Shared { properties, line_timeout, state: Mutex::new(state) });
         let of_thread = Arc::clone(&shared);
         let thread = std::thread::Builder::new()
             .name("undercroft-send".to_owned())
@@ -73,7 +73,7 @@ impl Writer {
         value: Option<Bytes>,
     ) -> oneshot::Receiver<Result<i64, Code>> {
         let (report, receiver) = oneshot::channel();
-        let deadline = Instant::now() + self.shared.delivery_timeout;
+        let deadline = Instant::now() + self.shared.line_timeout;
         let mut state = self.shared.state.lock();
         if state.closed {
             let _ = report.send(Err(Code::of(RespErr::RD_KAFKA_RESP_ERR__DESTROY)));
@@ -88,6 +88,20 @@ impl Writer {
             }
         }
         receiver
+    }
+
+    /// Fails all that is queued or under way; records that come later are sent.
+    pub fn give_up(&self) {
+        let (producer, line) = {
+            let mut state = self.shared.state.lock();
+            (state.producer.clone(), std::mem::take(&mut state.line))
+        };
+        for waiting in line {
+            let _ = waiting.report.send(Err(Code::of(RespErr::RD_KAFKA_RESP_ERR__PURGE_QUEUE)));
+        }
+        if let Some(producer) = producer {
+            producer.purge();
+        }
     }
 
     /// Takes no more records, gives those under way a little time, fails the others, and joins the thread. Blocks.

@@ -16,7 +16,8 @@ async fn records_that_cannot_be_read_are_counted_and_passed_over() {
         log.store(0, Some(bytes.into()), Some(bytes.into()));
     }
     log.store(0, Some("no:key".into()), None);
-    log.store(0, Some(wire::LEVEL_KEY.into()), Some("1".into()));
+    let level = wire::encode_level(wire::LevelRecord { level: 1, timestamp_ms: 5 });
+    log.store(0, Some(wire::LEVEL_KEY.into()), Some(level));
     log.store(0, None, Some(wire::encode_update(&to(1, 9, DeleteStarted), LeaderEpoch(-1), None, wire::Version::V0)));
     log.store(0, Some("no key of ours".into()), value(&SegmentMetadata { state: CopyFinished, ..segment(1, 1) }));
     log.store(0, None, Some(wire::encode_update(&to(1, 1, CopyStarted), LeaderEpoch(-1), None, wire::Version::V0)));
@@ -136,7 +137,7 @@ async fn a_log_that_lost_its_records_stays_out_of_use_when_it_has_grown_again() 
         log.store(0, None, value(&SegmentMetadata { state: CopyFinished, ..segment(1, number) }));
     }
     manager.lead_and_follow(&[], &[assigned(2, None)]).expect("makes it look for the end once more");
-    until("looked for", || log.assigns.lock().len() == 2).await;
+    until("looked for", || log.assigns.lock().len() >= 2).await;
     tokio::time::sleep(Duration::from_millis(200)).await;
     for topic in [1, 2] {
         assert!(!manager.is_ready(&partition(topic)), "topic {topic}: half of the new records were passed over");

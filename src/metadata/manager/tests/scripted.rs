@@ -16,13 +16,16 @@ type Stored = (i64, Option<Bytes>, Option<Bytes>);
 pub(super) type Told = Result<Vec<(&'static str, String)>, LogError>;
 
 pub(super) struct ScriptedLog {
-    partitions: i32,
+    /// What `ensure` finds.
+    pub(super) shape: Mutex<LogShape>,
     records: Mutex<Vec<Vec<Stored>>>,
     changed: Condvar,
     is_closed: AtomicBool,
     /// Answers of `ensure` before it succeeds.
     pub(super) ensure_failures: Mutex<VecDeque<LogError>>,
     pub(super) ensures: AtomicUsize,
+    /// Whether the next `ensure` panics.
+    pub(super) is_ensure_panic_due: AtomicBool,
     /// Answers of `append` before it succeeds; nothing is stored for them.
     pub(super) append_failures: Mutex<VecDeque<LogError>>,
     /// While true, appends are stored and readable but do not resolve.
@@ -62,12 +65,13 @@ pub(super) fn mismatch() -> LogError {
 impl ScriptedLog {
     pub(super) fn new(partitions: i32) -> Arc<Self> {
         Arc::new(Self {
-            partitions,
+            shape: Mutex::new(LogShape::of(partitions)),
             records: Mutex::new(vec![Vec::new(); usize::try_from(partitions).expect("small")]),
             changed: Condvar::new(),
             is_closed: AtomicBool::new(false),
             ensure_failures: Mutex::default(),
             ensures: AtomicUsize::new(0),
+            is_ensure_panic_due: AtomicBool::new(false),
             append_failures: Mutex::default(),
             are_appends_held: watch::Sender::new(false),
             is_reading_held: AtomicBool::new(false),
@@ -95,6 +99,11 @@ impl ScriptedLog {
         records.push((offset, key, value));
         self.changed.notify_all();
         offset
+    }
+
+    /// A log cleaner drops records; the last one stays, as it is in the segment that is written to.
+    pub(super) fn clean(&self, partition: usize, offsets: &[i64]) {
+        self.records.lock()[partition].retain(|(offset, ..)| !offsets.contains(offset));
     }
 
     /// Somebody deletes the topic and makes it anew.
@@ -139,9 +148,10 @@ pub(super) fn handle(log: &Arc<ScriptedLog>) -> Arc<dyn MetadataLog> {
 impl MetadataLog for Handle {
     async fn ensure(&self) -> Result<LogShape, LogError> {
         self.0.ensures.fetch_add(1, Ordering::SeqCst);
+        assert!(!self.0.is_ensure_panic_due.swap(false, Ordering::SeqCst), "told to panic");
         match self.0.ensure_failures.lock().pop_front() {
             Some(error) => Err(error),
-            None => Ok(LogShape { partitions: self.0.partitions }),
+            None => Ok(*self.0.shape.lock()),
         }
     }
 

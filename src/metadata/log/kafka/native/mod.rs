@@ -10,6 +10,7 @@ mod callbacks;
 mod code;
 mod consume;
 mod handle;
+mod identity;
 mod produce;
 mod settings;
 

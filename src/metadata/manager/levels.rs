@@ -1,0 +1,68 @@
+//! What may be written to a metadata partition: its level record, and who writes the first one.
+//!
+//! A compacted partition without any record is one that was created by us, or for us: it gets the record of level 2
+//! before anything else. Everybody who meets it so writes one, as nobody knows of the others, and two say the same.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::metadata::log::{LogError, LogShape};
+use crate::metadata::plan::Level;
+use crate::wire::{LevelRecord, RecordKey, encode_level};
+
+use super::core::Core;
+use super::delay::now_ms;
+use super::directory::MetaPartition;
+use super::env::RETRY_PAUSE_MAX;
+use super::quiet::Quiet;
+
+const DOING: &str = "writing the level of an empty metadata partition";
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// The topic was created just now: all its partitions get their level, also those that nobody here will read.
+pub(super) async fn of_new_log(core: &Arc<Core>, shape: &LogShape) {
+    if !shape.is_new || !shape.cleanup.is_compacted() || shape.is_ours_alone {
+        return;
+    }
+    let appends = (0..shape.partitions).map(|index| append(core, index));
+    for appended in futures_util::future::join_all(appends).await {
+        if let Err(error) = appended {
+            // Whoever reads the partition first finds it empty and writes it.
+            tracing::debug!("{DOING}: {error}");
+        }
+    }
+}
+
+/// The end of a partition was met there.
+pub(super) fn end_is_met(core: &Arc<Core>, meta: &Arc<MetaPartition>, end: i64, shape: Option<&LogShape>) {
+    let is_due = shape.is_some_and(|shape| shape.cleanup.is_compacted() && !shape.is_ours_alone);
+    if !is_due || end > 0 || meta.level() > Level::Zero || !meta.await_level() {
+        return;
+    }
+    let (core, meta) = (Arc::clone(core), Arc::clone(meta));
+    core.env.runtime.clone().spawn(async move {
+        let mut quiet = Quiet::patient(PATIENCE);
+        let mut pause = core.options.retry_pause;
+        // Until the reader meets one: somebody else's will do.
+        while meta.is_level_awaited() && !core.is_closed() {
+            match append(&core, meta.index).await {
+                Ok(()) => {
+                    quiet.succeeded(DOING);
+                    core.sleep(core.options.consume_wait).await;
+                }
+                Err(error) => {
+                    core.instruments.log_failures.increment();
+                    quiet.failed(DOING, &error);
+                    meta.set_trouble(error.to_string(), false);
+                    core.sleep(pause).await;
+                    pause = (pause * 2).min(RETRY_PAUSE_MAX);
+                }
+            }
+        }
+    });
+}
+
+async fn append(core: &Core, index: i32) -> Result<(), LogError> {
+    let record = LevelRecord { level: Level::Two.number(), timestamp_ms: now_ms() };
+    core.log.append(index, Some(RecordKey::Level.to_bytes()), Some(encode_level(record))).await.map(|_| ())
+}

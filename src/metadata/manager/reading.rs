@@ -1,0 +1,223 @@
+//! How far a metadata partition was read, and whether what was read may be gone on with.
+//!
+//! Two things can have passed a reader by for good: tombstones that a compacted log showed only for a while, and records
+//! without a key that it dropped. After either, everything is read again from the start, so that what is known is what
+//! every other reader of the log knows.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crate::metadata::log::LogShape;
+
+use super::directory::MetaPartition;
+use super::last_record::LastRecord;
+
+/// How long a log of which nobody says it shows tombstones: Kafka's own default.
+const DELETE_RETENTION: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// A log that shows tombstones for no time at all must still be readable.
+const AWAY_MIN: Duration = Duration::from_secs(1);
+
+const AWAY: &str =
+    "it was not read to its end for so long that deletions may have passed by; it is read again from the start";
+const GAP: &str =
+    "records were cleaned away that others without a key may have rested on; it is read again from the start";
+
+/// A metadata partition as the reader's thread sees it.
+pub(super) struct Reading {
+    pub(super) meta: Arc<MetaPartition>,
+    /// The next offset that was not applied yet.
+    pub(super) position: i64,
+    /// The last record that was applied: a log that has another one at its offset is another log.
+    pub(super) last: LastRecord,
+    /// The round that was asked for when the read began that runs now.
+    pub(super) round: u64,
+    /// When that read began: what it finds at its end was all there was then.
+    pub(super) began: Instant,
+    pub(super) is_assigned: bool,
+    /// Everything that was in the log then is known; the time of the first read until the end was met once.
+    caught_up: Instant,
+    /// How often the end was not met in time, one after the other: each time twice as long is taken.
+    overdue: u32,
+    /// Records without a key that were applied since the start.
+    pub(super) unkeyed: u64,
+    /// Where the gap was for which everything is read again, as it will be there again.
+    gap: Option<i64>,
+    /// Why everything is to be read again.
+    pub(super) is_to_begin_again: Option<&'static str>,
+    /// Whether the poll under way has moved the position.
+    pub(super) is_moved: bool,
+}
+
+/// The readings, by the number of their metadata partition: a lookup for each record must cost next to nothing.
+#[derive(Default)]
+pub(super) struct Readings(Vec<Option<Reading>>);
+
+/// What a log does with records that the reader has to reckon with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Forgetting {
+    /// How long a reader may be away from the end; for ever if `None`.
+    away_max: Option<Duration>,
+    /// Whether records without a key may be dropped.
+    are_unkeyed_dropped: bool,
+}
+
+impl Forgetting {
+    pub(super) fn of(shape: Option<&LogShape>) -> Self {
+        match shape {
+            Some(shape) if shape.is_ours_alone => Self { away_max: None, are_unkeyed_dropped: false },
+            // Also where records go by their age only: that may have been otherwise a while ago, or become so.
+            _ => {
+                let retention = shape.and_then(|shape| shape.delete_retention).unwrap_or(DELETE_RETENTION);
+                Self { away_max: Some((retention / 2).max(AWAY_MIN)), are_unkeyed_dropped: true }
+            }
+        }
+    }
+}
+
+impl Forgetting {
+    /// How often the end is to be looked for, by a manager that wants to know what is younger than `decide`.
+    pub(super) fn round_interval(self, decide: Duration) -> Duration {
+        self.away_max.map_or(decide, |away_max| away_max.min(decide)) / 2
+    }
+}
+
+impl Reading {
+    pub(super) fn new(meta: Arc<MetaPartition>, now: Instant) -> Self {
+        Self {
+            meta,
+            position: 0,
+            last: LastRecord::default(),
+            round: 0,
+            began: now,
+            is_assigned: false,
+            caught_up: now,
+            overdue: 0,
+            unkeyed: 0,
+            gap: None,
+            is_to_begin_again: None,
+            is_moved: false,
+        }
+    }
+
+    /// Whether what is known may be gone on with when the next thing in the log is at `offset`. If not, it is noted why.
+    pub(super) fn may_go_on(&mut self, offset: i64, now: Instant, log: Forgetting) -> bool {
+        if self.is_to_begin_again.is_some() {
+            return false;
+        }
+        if offset > self.position && self.unkeyed > 0 && log.are_unkeyed_dropped && self.gap != Some(self.position) {
+            self.gap = Some(self.position);
+            self.is_to_begin_again = Some(GAP);
+        } else if log.away_max.is_some_and(|max| self.is_overdue(max, now)) {
+            self.overdue += 1;
+            self.is_to_begin_again = Some(AWAY);
+        }
+        self.is_to_begin_again.is_none()
+    }
+
+    fn is_overdue(&self, away_max: Duration, now: Instant) -> bool {
+        now.saturating_duration_since(self.caught_up) > away_max * 2_u32.saturating_pow(self.overdue)
+    }
+
+    /// The end was met.
+    pub(super) fn caught_up(&mut self) {
+        (self.caught_up, self.overdue) = (self.began, 0);
+        self.meta.known(self.began);
+    }
+
+    /// Forgets all that was read.
+    pub(super) fn begin_again(&mut self, now: Instant) {
+        self.is_to_begin_again = None;
+        (self.position, self.last, self.unkeyed) = (0, LastRecord::default(), 0);
+        (self.caught_up, self.is_assigned) = (now, false);
+    }
+}
+
+impl Readings {
+    pub(super) fn get_mut(&mut self, index: i32) -> Option<&mut Reading> {
+        self.0.get_mut(usize::try_from(index).ok()?)?.as_mut()
+    }
+
+    pub(super) fn get_or_begin(&mut self, meta: Arc<MetaPartition>, now: Instant) -> &mut Reading {
+        // Metadata partitions are numbered from 0.
+        let index = usize::try_from(meta.index).unwrap_or_default();
+        if self.0.len() <= index {
+            self.0.resize_with(index + 1, || None);
+        }
+        self.0[index].get_or_insert_with(|| Reading::new(meta, now))
+    }
+
+    pub(super) fn remove(&mut self, index: i32) -> Option<Reading> {
+        self.0.get_mut(usize::try_from(index).ok()?)?.take()
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Reading> {
+        self.0.iter().flatten()
+    }
+
+    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Reading> {
+        self.0.iter_mut().flatten()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::metadata::log::Cleanup;
+    use crate::metadata::plan::Level;
+
+    const HOUR: Duration = Duration::from_secs(3600);
+
+    fn reading(now: Instant) -> Reading {
+        Reading::new(Arc::new(MetaPartition::new(0, Level::Zero)), now)
+    }
+
+    fn log(hours: u32) -> Forgetting {
+        let shape = LogShape { cleanup: Cleanup::Compact, delete_retention: Some(HOUR * hours), ..LogShape::of(1) };
+        Forgetting::of(Some(&shape))
+    }
+
+    #[test]
+    fn whoever_was_away_for_half_the_life_of_a_tombstone_begins_again_when_something_new_comes() {
+        let start = Instant::now();
+        let mut reading = reading(start);
+        assert!(reading.may_go_on(0, start + HOUR, log(2)), "an hour is half");
+        reading.position = 5;
+        (reading.began, reading.is_assigned) = (start + HOUR, true);
+        reading.caught_up();
+        assert!(reading.may_go_on(5, start + HOUR * 2, log(2)));
+        assert!(!reading.may_go_on(5, start + HOUR * 2 + Duration::from_secs(1), log(2)));
+        assert!(!reading.may_go_on(5, start, log(2)), "once noted it stays so");
+        reading.begin_again(start + HOUR * 3);
+        assert_eq!((reading.position, reading.is_assigned), (0, false));
+        assert!(reading.may_go_on(0, start + HOUR * 4, log(2)), "the new read has its own time");
+        assert!(reading.may_go_on(0, start + HOUR * 5, log(2)), "twice the time");
+        assert!(!reading.may_go_on(0, start + HOUR * 6, log(2)), "and may be too slow as well");
+    }
+
+    #[test]
+    fn a_gap_behind_a_record_without_a_key_begins_again_and_once_only() {
+        let now = Instant::now();
+        let mut reading = reading(now);
+        assert!(reading.may_go_on(3, now, log(2)), "nothing without a key was applied yet");
+        (reading.position, reading.unkeyed) = (4, 1);
+        assert!(reading.may_go_on(4, now, log(2)), "no gap");
+        assert!(!reading.may_go_on(6, now, log(2)));
+        reading.begin_again(now);
+        (reading.position, reading.unkeyed) = (4, 1);
+        assert!(reading.may_go_on(6, now, log(2)), "it belongs to the log");
+        reading.position = 9;
+        assert!(!reading.may_go_on(10, now, log(2)), "another one does not");
+    }
+
+    #[test]
+    fn a_log_that_only_we_write_forgets_nothing_that_a_reader_needs() {
+        let now = Instant::now();
+        let shape = LogShape { is_ours_alone: true, cleanup: Cleanup::Compact, ..LogShape::of(1) };
+        let log = Forgetting::of(Some(&shape));
+        let mut reading = reading(now);
+        reading.unkeyed = 1;
+        assert!(reading.may_go_on(7, now + HOUR * 1000, log));
+        assert_eq!(Forgetting::of(None).away_max, Some(HOUR * 12), "what nobody says is Kafka's default");
+    }
+}

@@ -1,0 +1,35 @@
+//! Which short keys are free.
+
+use std::collections::BTreeMap;
+
+use crate::model::{LeaderEpoch, Offset};
+
+use super::Naming;
+
+/// For each leader epoch the highest end offset that was ever keyed in it. A short key belongs to one segment for ever,
+/// also after its deletion: so only what lies above gets one. Nothing else has to be remembered of keys.
+///
+/// A short key at or below the mark may be free; that it isn't used costs some bytes. The marks outlive reading again from
+/// the start in one process, as the log may have lost the keys by then. A process that starts has another epoch.
+#[derive(Debug, Default, Clone)]
+pub(super) struct Watermarks(BTreeMap<LeaderEpoch, Offset>);
+
+impl Watermarks {
+    /// There is or was a key of this epoch and end offset.
+    pub(super) fn note(&mut self, epoch: LeaderEpoch, end_offset: Offset) {
+        if epoch.is_known() {
+            let mark = self.0.entry(epoch).or_insert(end_offset);
+            *mark = end_offset.max(*mark);
+        }
+    }
+
+    /// The name for a segment that is about to be added; its short key is taken from now on.
+    pub(super) fn choose(&mut self, epoch: LeaderEpoch, end_offset: Offset) -> Naming {
+        if !epoch.is_known() {
+            return Naming::UNKNOWN;
+        }
+        let has_segment_id = self.0.get(&epoch).is_some_and(|&mark| end_offset <= mark);
+        self.note(epoch, end_offset);
+        Naming { epoch, has_segment_id }
+    }
+}

@@ -1,0 +1,138 @@
+//! What is left to do for a partition.
+
+use crate::model::{KafkaUuid, SegmentId, SegmentMetadata, SegmentState};
+
+use super::PartitionState;
+use super::segment::Segment;
+
+/// How much there is to do, as far as the log tells. Kept with each record, so that asking costs nothing.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Work {
+    /// Attempts in COPY_SEGMENT_STARTED.
+    pub started: Amount,
+    pub dangling: Amount,
+    pub delete_started: Amount,
+    /// Segments whose deletion has ended and of which keys are to be emptied.
+    pub gone_with_keys: usize,
+    /// Facts that rest on records without a key: that a segment exists, or its state.
+    pub unkeyed_facts: usize,
+    /// Updates whose segment is not known.
+    pub orphan_updates: usize,
+}
+
+/// Segments and their size as the broker wrote them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Amount {
+    pub count: usize,
+    pub bytes: u64,
+}
+
+/// A segment that does not stay as it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unsettled {
+    /// In state COPY_SEGMENT_STARTED, DANGLING or DELETE_SEGMENT_STARTED.
+    pub metadata: SegmentMetadata,
+    /// Whether it is DANGLING because somebody found the attempt abandoned.
+    pub is_claimed: bool,
+    /// When its last record was read, by the clock of the reader.
+    pub seen_ms: i64,
+}
+
+/// What a log cleaner would lose with a record that has no key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum NullKeyFact {
+    /// That the segment exists.
+    Base,
+    /// The state that it is in.
+    State,
+}
+
+impl PartitionState {
+    /// What there is to do.
+    #[must_use]
+    pub fn work(&self) -> Work {
+        self.work
+    }
+
+    /// Segments in COPY_SEGMENT_STARTED, DANGLING and DELETE_SEGMENT_STARTED, in no order.
+    pub fn unsettled(&self) -> impl Iterator<Item = Unsettled> {
+        self.unsettled.iter().filter_map(|(&uuid, &seen_ms)| {
+            let segment = self.segments.get(&uuid)?;
+            let metadata = segment.to_metadata(&self.partition, uuid);
+            Some(Unsettled { metadata, is_claimed: segment.is_claimed, seen_ms })
+        })
+    }
+
+    /// Facts that rest on records without a key. Of a segment whose deletion has ended only its state counts, and only as
+    /// long as a base key would bring the segment back.
+    pub fn rests_on_null_keys(&self) -> impl Iterator<Item = (SegmentId, NullKeyFact)> {
+        let live = self
+            .segments
+            .iter()
+            .flat_map(|(&uuid, segment)| segment.null_key_facts().into_iter().flatten().map(move |fact| (uuid, fact)));
+        let is_at_risk = |(_, gone): &(&KafkaUuid, &super::segment::Gone)| gone.is_at_risk();
+        let gone = self.gone.iter().filter(is_at_risk).map(|(&uuid, _)| (uuid, NullKeyFact::State));
+        live.chain(gone).map(|(uuid, fact)| (SegmentId { partition: self.partition.clone(), uuid }, fact))
+    }
+
+    /// A segment's share of the work.
+    pub(super) fn share(&self, segment: KafkaUuid) -> Work {
+        let mut work = Work::default();
+        if let Some(segment) = self.segments.get(&segment) {
+            let amount = Amount { count: 1, bytes: u64::try_from(segment.size_bytes).unwrap_or(0) };
+            match segment.state {
+                SegmentState::CopyStarted => work.started = amount,
+                SegmentState::Dangling => work.dangling = amount,
+                SegmentState::DeleteStarted => work.delete_started = amount,
+                SegmentState::CopyFinished | SegmentState::DeleteFinished => {}
+            }
+            work.unkeyed_facts = segment.null_key_facts().into_iter().flatten().count();
+        } else if let Some(gone) = self.gone.get(&segment) {
+            work.gone_with_keys = usize::from(!gone.book.is_empty());
+            work.unkeyed_facts = usize::from(gone.is_at_risk());
+        } else if let Some(orphan) = self.orphans.get(&segment) {
+            work.orphan_updates = orphan.updates.len();
+        }
+        work
+    }
+}
+
+impl Segment {
+    fn null_key_facts(&self) -> [Option<NullKeyFact>; 2] {
+        let has_base = self.book.has_base_type();
+        let base = (!has_base).then_some(NullKeyFact::Base);
+        // An attempt that is open says so with its base.
+        let is_said = self.is_state_keyed || (self.state == SegmentState::CopyStarted && has_base);
+        [base, (!is_said).then_some(NullKeyFact::State)]
+    }
+}
+
+impl super::segment::Gone {
+    /// Whether a log cleaner could bring it back.
+    pub(super) fn is_at_risk(&self) -> bool {
+        !self.is_state_keyed && self.book.has_base_type()
+    }
+}
+
+impl Work {
+    pub(super) fn plus(self, other: Self) -> Self {
+        self.with(other, usize::wrapping_add, u64::wrapping_add)
+    }
+
+    /// Of what was counted with [`Work::plus`].
+    pub(super) fn minus(self, other: Self) -> Self {
+        self.with(other, usize::wrapping_sub, u64::wrapping_sub)
+    }
+
+    fn with(self, other: Self, count: fn(usize, usize) -> usize, bytes: fn(u64, u64) -> u64) -> Self {
+        let amount = |a: Amount, b: Amount| Amount { count: count(a.count, b.count), bytes: bytes(a.bytes, b.bytes) };
+        Self {
+            started: amount(self.started, other.started),
+            dangling: amount(self.dangling, other.dangling),
+            delete_started: amount(self.delete_started, other.delete_started),
+            gone_with_keys: count(self.gone_with_keys, other.gone_with_keys),
+            unkeyed_facts: count(self.unkeyed_facts, other.unkeyed_facts),
+            orphan_updates: count(self.orphan_updates, other.orphan_updates),
+        }
+    }
+}

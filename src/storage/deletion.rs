@@ -1,0 +1,147 @@
+//! Deleting segments: many in one request, each with an outcome of its own, and what can't be done now handed over.
+#![allow(clippy::disallowed_methods, reason = "shell: measures how long deletes take")]
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::{FutureExt as _, StreamExt as _, stream};
+
+use super::StorageError;
+use super::fetch::key_of;
+use super::joint::Joint;
+use super::layout::{ObjectKey, Place};
+use super::store::ObjectStore;
+use crate::model::SegmentMetadata;
+
+/// Deletes that are tried one by one, at once.
+const AT_ONCE: usize = 8;
+
+/// Deletes the objects of segments of one manager.
+#[derive(Clone)]
+pub(super) struct Deleter {
+    pub(super) store: Arc<dyn ObjectStore>,
+    pub(super) joint: Arc<Joint>,
+    pub(super) key_prefix: Arc<str>,
+    /// How long a caller waits before its delete is handed over, if somebody is there to take it.
+    pub(super) patience: Duration,
+}
+
+impl Deleter {
+    /// Deletes segments; each that could not be deleted is offered to the metadata side. The number of those that were
+    /// deleted, and the first error of those that nobody took.
+    pub(super) async fn delete(&self, segments: &[SegmentMetadata]) -> (usize, Result<(), StorageError>) {
+        let mut failed: Vec<(&SegmentMetadata, StorageError)> = Vec::new();
+        let mut found = Vec::new();
+        for segment in segments {
+            match self.key(segment) {
+                Ok(key) => found.push((segment, key)),
+                Err(error) => failed.push((segment, error)),
+            }
+        }
+        failed.extend(self.delete_found(&found).await);
+        let deleted = segments.len() - failed.len();
+        failed.retain(|(segment, error)| !self.joint.take_over(segment, error));
+        for (segment, error) in failed.iter().skip(1) {
+            tracing::warn!(segment = %segment.id, "not deleted: {error}");
+        }
+        (deleted, failed.into_iter().next().map_or(Ok(()), |(_, error)| Err(error)))
+    }
+
+    async fn delete_found<'a>(
+        &self,
+        found: &[(&'a SegmentMetadata, ObjectKey)],
+    ) -> Vec<(&'a SegmentMetadata, StorageError)> {
+        let Some((_, first)) = found.first() else { return Vec::new() };
+        let all = |error: &StorageError| found.iter().map(|(segment, _)| (*segment, error.clone())).collect();
+        if self.joint.is_joined()
+            && let Some(why) = self.joint.delete_outage()
+        {
+            return all(&self.untried(first, why));
+        }
+        let keys: Vec<_> = found.iter().map(|(_, key)| key.clone()).collect();
+        match self.bounded(&keys).await {
+            Ok(()) => Vec::new(),
+            // One of them may be what is wrong.
+            Err(error) if found.len() > 1 && !error.is_retriable() => {
+                let alone = async |segment: &'a SegmentMetadata, key: &ObjectKey| {
+                    self.bounded(std::slice::from_ref(key)).await.err().map(|error| (segment, error))
+                };
+                let each: Vec<_> = found.iter().map(|(segment, key)| alone(segment, key).boxed()).collect();
+                stream::iter(each).buffered(AT_ONCE).filter_map(std::future::ready).collect().await
+            }
+            Err(error) => all(&error),
+        }
+    }
+
+    /// As long as the store may take; but if somebody takes over what isn't done, only for a moment.
+    async fn bounded(&self, keys: &[ObjectKey]) -> Result<(), StorageError> {
+        let deleted = if self.joint.is_joined() {
+            let bounded = tokio::time::timeout(self.patience, self.store.delete(keys)).await;
+            bounded.unwrap_or_else(|_| Err(self.not_in_time(keys)))
+        } else {
+            self.store.delete(keys).await
+        };
+        self.joint.delete_met(&deleted);
+        deleted
+    }
+
+    /// Deletes everything that the store may have of a segment, for as long as the store may take.
+    pub(super) async fn delete_all_of(&self, segment: &SegmentMetadata) -> Result<(), StorageError> {
+        let deleted = self.store.delete(&self.names(segment)?).await;
+        self.joint.delete_met(&deleted);
+        deleted
+    }
+
+    /// Whether the store has anything of a segment.
+    pub(super) async fn has_any_of(&self, segment: &SegmentMetadata) -> Result<bool, StorageError> {
+        for key in self.names(segment)? {
+            match self.store.size(&key).await {
+                Ok(_) => return Ok(true),
+                Err(StorageError::NotFound { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(false)
+    }
+
+    /// Names of objects that the segment may have: where its metadata says, and where a copy would begin now.
+    fn names(&self, segment: &SegmentMetadata) -> Result<Vec<ObjectKey>, StorageError> {
+        let (told, now) = (self.key(segment)?, ObjectKey::of_segment(&self.key_prefix, segment));
+        Ok(if told == now { vec![told] } else { vec![told, now] })
+    }
+
+    fn key(&self, segment: &SegmentMetadata) -> Result<ObjectKey, StorageError> {
+        let prefix = &self.key_prefix;
+        let Some(bytes) = &segment.custom_metadata else { return Ok(ObjectKey::of_segment(prefix, segment)) };
+        let size = u64::try_from(segment.size_bytes).unwrap_or(0);
+        let place = Place::decode(bytes, size).map_err(|error| StorageError::Unsupported {
+            action: "delete",
+            object: ObjectKey::of_segment(prefix, segment).to_string().into(),
+            why: error.to_string().into(),
+        })?;
+        key_of(segment, &place, prefix, "delete", self.store.name())
+    }
+
+    fn untried(&self, key: &ObjectKey, why: String) -> StorageError {
+        StorageError::Unreachable {
+            action: "delete",
+            object: key.to_string().into(),
+            store: self.store.name().into(),
+            waited_ms: 0,
+            attempts: 0,
+            why: why.into(),
+            remedy: "the store and the way to it",
+            source: None,
+        }
+    }
+
+    fn not_in_time(&self, keys: &[ObjectKey]) -> StorageError {
+        StorageError::Timeout {
+            action: "delete",
+            object: keys.first().map(ToString::to_string).unwrap_or_default().into(),
+            store: self.store.name().into(),
+            waited_ms: u64::try_from(self.patience.as_millis()).unwrap_or(u64::MAX),
+            limit: "`delete.handover.ms`",
+        }
+    }
+}
