@@ -1,6 +1,5 @@
 //! A metadata partition as this process knows it: what was read of it, how far, and whether that may be used.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -9,7 +8,7 @@ use parking_lot::{Mutex, RwLock};
 
 use crate::metadata::partition::PartitionState;
 use crate::metadata::plan::Level;
-use crate::model::TopicIdPartition;
+use crate::model::{IdMap, TopicIdPartition};
 
 pub(super) type SharedState = Arc<RwLock<PartitionState>>;
 
@@ -41,7 +40,7 @@ pub(super) struct MetaPartition {
     is_level_awaited: AtomicBool,
     /// Everything that was in the log at this time is known.
     known_as_of: Mutex<Option<Instant>>,
-    pub(super) states: Mutex<HashMap<TopicIdPartition, SharedState>>,
+    pub(super) states: Mutex<IdMap<TopicIdPartition, SharedState>>,
 }
 
 impl MetaPartition {
@@ -61,7 +60,7 @@ impl MetaPartition {
             level: Mutex::new(level),
             is_level_awaited: AtomicBool::new(false),
             known_as_of: Mutex::new(None),
-            states: Mutex::new(HashMap::new()),
+            states: Mutex::default(),
         }
     }
 
