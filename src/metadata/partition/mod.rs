@@ -29,10 +29,10 @@ pub use entry::{Entry, Outcome, Refusal};
 pub use naming::Naming;
 pub use work::{Amount, NullKeyFact, Unsettled, Work};
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 
 use crate::metadata::plan::Laws;
-use crate::model::{KafkaUuid, LeaderEpoch, PartitionDeleteState, TopicIdPartition};
+use crate::model::{IdMap, KafkaUuid, LeaderEpoch, PartitionDeleteState, TopicIdPartition};
 
 use lineage::Lineage;
 use segment::{Gone, Orphan, Segment};
@@ -43,15 +43,15 @@ use watermarks::Watermarks;
 pub struct PartitionState {
     partition: TopicIdPartition,
     laws: Laws,
-    segments: HashMap<KafkaUuid, Segment>,
+    segments: IdMap<KafkaUuid, Segment>,
     lineages: BTreeMap<LeaderEpoch, Lineage>,
     /// Updates without the record that creates their segment.
-    orphans: HashMap<KafkaUuid, Orphan>,
-    gone: HashMap<KafkaUuid, Gone>,
+    orphans: IdMap<KafkaUuid, Orphan>,
+    gone: IdMap<KafkaUuid, Gone>,
     /// Those of the gone that nothing has to be emptied of, with the time of their last record, the oldest first.
     fading: VecDeque<(i64, KafkaUuid)>,
     /// When the last record of each unsettled segment was read.
-    unsettled: HashMap<KafkaUuid, i64>,
+    unsettled: IdMap<KafkaUuid, i64>,
     watermarks: Watermarks,
     mark: Option<Mark>,
     newest_ms: i64,
@@ -79,12 +79,12 @@ impl PartitionState {
         Self {
             partition,
             laws,
-            segments: HashMap::new(),
+            segments: IdMap::default(),
             lineages: BTreeMap::new(),
-            orphans: HashMap::new(),
-            gone: HashMap::new(),
+            orphans: IdMap::default(),
+            gone: IdMap::default(),
             fading: VecDeque::new(),
-            unsettled: HashMap::new(),
+            unsettled: IdMap::default(),
             watermarks: Watermarks::default(),
             mark: None,
             newest_ms: i64::MIN,
