@@ -23,13 +23,8 @@ static pair_t open_pair(const char *broker) {
   return pair;
 }
 
-/* The kernel forgets a joined thread a moment later. */
-static int are_threads_gone(void) {
-  for (int i = 0; i < 500 && fixture_threads_named("undercroft-") > 0; i++) { fixture_sleep_ms(10); }
-  return fixture_threads_named("undercroft-") == 0;
-}
-
 static void managers_of_one_broker_end_in_any_order(void) {
+  int threads = fixture_threads_at_rest();
   for (int order = 0; order < 4; order++) {
     pair_t pair = open_pair("41");
     REQUIRE(pair.storage != NULL && pair.metadata != NULL);
@@ -50,7 +45,7 @@ static void managers_of_one_broker_end_in_any_order(void) {
         EXPECT(UC_OK, uc_storage_close(pair.storage, 10000, &error));
         uc_metadata_free(pair.metadata), uc_storage_free(pair.storage);
     }
-    CHECK(are_threads_gone());
+    CHECK(fixture_has_threads(threads));
   }
 }
 
