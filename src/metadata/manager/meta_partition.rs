@@ -76,7 +76,7 @@ impl MetaPartition {
                  `undercroft.metadata.ignore.newer.records`",
             );
         }
-        if self.has_lost_records.load(Ordering::Acquire) {
+        if self.has_lost_records() {
             return Some(
                 "records that were read are no longer in the log (was the log deleted?), and nobody knows what else it \
                  has lost; restart this broker to go on with what the log has now",
@@ -225,6 +225,10 @@ impl MetaPartition {
     /// The log ends before what was read of it. Tells whether that is news.
     pub(super) fn lose_records(&self) -> bool {
         !self.has_lost_records.swap(true, Ordering::AcqRel)
+    }
+
+    pub(super) fn has_lost_records(&self) -> bool {
+        self.has_lost_records.load(Ordering::Acquire)
     }
 
     /// They are there after all.

@@ -190,7 +190,11 @@ public final class UndercroftRemoteLogMetadataManager implements RemoteLogMetada
     private CompletableFuture<Void> write(Write write) throws RemoteStorageException {
         try {
             CompletableFuture<Void> future = new CompletableFuture<>();
-            write.submit(openSession()).whenComplete((result, failure) -> {
+            Completion submitted = write.submit(openSession());
+            if (MetadataLoader.isCurrentThread()) {
+                submitted.failIn(MetadataLoader.waitMsMax);
+            }
+            submitted.whenComplete((result, failure) -> {
                 if (failure == null) {
                     future.complete(null);
                 } else {
