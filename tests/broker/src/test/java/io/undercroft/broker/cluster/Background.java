@@ -23,13 +23,22 @@ final class Background implements AutoCloseable {
         thread.start();
     }
 
-    /** Waits for the last piece; throws what went wrong. */
-    @Override
-    public void close() throws InterruptedException {
-        isOver = true;
-        thread.join();
+    /** Fails if the load has ended by itself. */
+    void mustRun() {
         if (failure.get() != null) {
             throw new AssertionError("the load ended early", failure.get());
         }
+    }
+
+    /** Waits for the last piece. */
+    @Override
+    public void close() {
+        isOver = true;
+        try {
+            thread.join();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+        mustRun();
     }
 }

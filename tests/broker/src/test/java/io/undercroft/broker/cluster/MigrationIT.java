@@ -54,6 +54,7 @@ class MigrationIT {
                     broker.start();
                     cluster.awaitInSync();
                 }
+                load.mustRun();
                 Set<String> before = live(cluster, quiet, shrinking);
                 assertTrue(before.size() >= 8, () -> "a history of " + before);
                 assertEquals(4, command(cluster, "--upgrade-to-v2").code, "two levels at once");

@@ -69,6 +69,7 @@ class StoreOutageIT {
                     Thread.sleep(8_000);
                     cluster.broker(1 + round).kill();
                     Thread.sleep(6_000);
+                    load.mustRun();
                     weed.launch();
                     cluster.broker(1 + round).start();
                     cluster.awaitInSync();
