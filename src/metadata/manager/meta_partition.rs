@@ -1,6 +1,5 @@
 //! A metadata partition as this process knows it: what was read of it, how far, and whether that may be used.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -9,7 +8,7 @@ use parking_lot::{Mutex, RwLock};
 
 use crate::metadata::partition::PartitionState;
 use crate::metadata::plan::Level;
-use crate::model::TopicIdPartition;
+use crate::model::{IdMap, TopicIdPartition};
 
 pub(super) type SharedState = Arc<RwLock<PartitionState>>;
 
@@ -43,7 +42,7 @@ pub(super) struct MetaPartition {
     known_as_of: Mutex<Option<Instant>>,
     /// Whether it is read on behalf of topics that nobody leads any more.
     is_cared_for: AtomicBool,
-    pub(super) states: Mutex<HashMap<TopicIdPartition, SharedState>>,
+    pub(super) states: Mutex<IdMap<TopicIdPartition, SharedState>>,
 }
 
 impl MetaPartition {
@@ -64,7 +63,7 @@ impl MetaPartition {
             is_level_awaited: AtomicBool::new(false),
             known_as_of: Mutex::new(None),
             is_cared_for: AtomicBool::new(false),
-            states: Mutex::new(HashMap::new()),
+            states: Mutex::default(),
         }
     }
 

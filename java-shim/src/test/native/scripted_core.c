@@ -392,10 +392,12 @@ PUBLIC uc_status_t uc_metadata_close(const uc_metadata_t *m, uint32_t timeout_ms
 }
 PUBLIC void uc_metadata_free(uc_metadata_t *metadata) { unmake(metadata); }
 PUBLIC uc_status_t uc_segments_len(const uc_segments_t *segments, size_t *out) { *out = segments->count; return UC_OK; }
-PUBLIC uc_status_t uc_segments_get(const uc_segments_t *segments, size_t i, uc_segment_t *out, uc_error_t **error_out) {
-    if (i >= segments->count) return fail(error_out, UC_ERR_INVALID_ARGUMENT, false, "index");
-    *out = segments->of->segment;
-    out->state = segments->state;
+PUBLIC uc_status_t uc_segments_read(const uc_segments_t *segments, size_t i, uc_segment_t *out, size_t count, uc_error_t **error_out) {
+    if (i + count > segments->count) return fail(error_out, UC_ERR_INVALID_ARGUMENT, false, "index");
+    for (; count > 0; count--, out++) {
+        *out = segments->of->segment;
+        out->state = segments->state;
+    }
     return UC_OK;
 }
 PUBLIC void uc_segments_free(uc_segments_t *segments) { unmake(segments); }
