@@ -1,5 +1,8 @@
 //! Things that are found by a segment's id, close together in memory.
 
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+
 use hashbrown::HashTable;
 
 use crate::model::KafkaUuid;
@@ -115,6 +118,28 @@ pub(super) fn hash(uuid: KafkaUuid) -> u64 {
     (mixed ^ (mixed >> 32)).wrapping_mul(ODD)
 }
 
+/// A map for what few segments have.
+pub(super) type ById<V> = HashMap<KafkaUuid, V, BuildHasherDefault<IdHasher>>;
+
+/// Of ids only: they need no protection against those who choose them, as only brokers do.
+#[derive(Debug, Default)]
+pub(super) struct IdHasher(u64);
+
+impl Hasher for IdHasher {
+    fn write(&mut self, bytes: &[u8]) {
+        if let Ok(id) = bytes.try_into() {
+            self.0 = hash(KafkaUuid(id));
+        }
+    }
+
+    /// The length, which is always the same.
+    fn write_usize(&mut self, _: usize) {}
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -138,6 +163,13 @@ mod tests {
         assert_eq!(slab.insert(Item(9, 1)), 2);
         assert_eq!(slab.get(KafkaUuid([9; 16])), Some(&Item(9, 1)));
         assert_eq!(slab.place_of(KafkaUuid([4; 16])), Some(4), "the others stay where they are");
+    }
+
+    #[test]
+    fn a_map_by_id_is_hashed_as_the_slab_is() {
+        use std::hash::BuildHasher;
+        let map: ById<u8> = ById::default();
+        assert_eq!(map.hasher().hash_one(KafkaUuid([3; 16])), hash(KafkaUuid([3; 16])));
     }
 
     #[test]
