@@ -113,6 +113,7 @@ impl MetadataManager {
         let assigned = core.directory.write().assign(&partitions);
         for (assignment, leader) in assigned.iter().zip(leaders) {
             leadership::lead(core, assignment, leader.leader_epoch);
+            core.upkeep.instruments.led(&leader.partition.topic);
         }
         for follower in assigned.iter().skip(leaders.len()) {
             follower.leadership.follow();

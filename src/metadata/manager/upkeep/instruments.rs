@@ -25,6 +25,11 @@ pub(in super::super) struct Instruments {
 }
 
 impl Instruments {
+    /// A topic has leaders here: its gauges are there from now on, and not only from the next round on.
+    pub(in super::super) fn led(&self, topic: &str) {
+        let _ = (self.dangling.with(topic), self.dangling_bytes.with(topic));
+    }
+
     pub(super) fn register(registry: &mut Registry) -> Self {
         let dangling = registry.family_of_kafka(
             GROUP,
