@@ -52,6 +52,11 @@ impl Lineage {
         self.remove(segment, start);
     }
 
+    /// An offset that was in a finished segment once.
+    pub(super) fn raise(&mut self, highest: Offset) {
+        self.highest = self.highest.max(Some(highest));
+    }
+
     fn place(&mut self, span: Span) {
         let at = self.serving.partition_point(|other| other.start < span.start);
         // Of those that start earlier, the last one ends last; of those that start at the same offset there is one.

@@ -18,6 +18,7 @@ mod lineage;
 mod lookup;
 mod naming;
 mod segment;
+mod snapshot;
 #[cfg(test)]
 mod tests;
 mod tombstone;

@@ -23,6 +23,11 @@ impl Watermarks {
         }
     }
 
+    /// All of them, by epoch.
+    pub(super) fn all(&self) -> impl Iterator<Item = (LeaderEpoch, Offset)> {
+        self.0.iter().map(|(&epoch, &mark)| (epoch, mark))
+    }
+
     /// The name for a segment that is about to be added; its short key is taken from now on.
     pub(super) fn choose(&mut self, epoch: LeaderEpoch, end_offset: Offset) -> Naming {
         if !epoch.is_known() {
