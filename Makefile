@@ -74,7 +74,9 @@ preflight-demo:
 build: core shim jar ## Build everything into target/dist
 	@ls -l $(DIST) | awk 'NR > 1 { printf "    %11d  $(DIST)/%s\n", $$5, $$9 }'
 
-core: $(DIST)/libundercroft.so $(DIST)/undercroft $(DIST)/undercroft.h ## Build the native library and the command
+MIGRATION := kafka-remote-log-metadata-migration.sh
+
+core: $(DIST)/libundercroft.so $(DIST)/undercroft $(DIST)/undercroft.h $(DIST)/$(MIGRATION) ## Build the native library and the command
 shim: $(DIST)/libundercroft_jni.so ## Build the JNI library
 jar: $(DIST)/undercroft-kafka.jar ## Build the plugin's jar (libraries inside)
 
@@ -92,6 +94,9 @@ $(DIST)/libundercroft.so: $(CORE_BUILT)
 $(DIST)/undercroft: $(CORE_BUILT)
 	@strip -o $@ $(RUST_OUT)/undercroft
 $(DIST)/undercroft.h: include/undercroft.h
+	@mkdir -p $(DIST)
+	@cp -f $< $@
+$(DIST)/$(MIGRATION): scripts/$(MIGRATION)
 	@mkdir -p $(DIST)
 	@cp -f $< $@
 

@@ -14,6 +14,9 @@ pub enum MetadataError {
     /// Delayed upload: the segment stays local only for now. Nothing was written; ask again later.
     #[error("{segment} stays local only for now: {why} (`remote.copy.lag.ms`, `remote.copy.lag.bytes`)")]
     TooYoung { segment: SegmentId, why: String },
+    /// The store is known to be down: an attempt would only leave something behind. Nothing was written; ask again later.
+    #[error("{segment} is not copied while the store is down: {why}")]
+    StoreDown { segment: SegmentId, why: String },
     /// This manager was not told to follow the partition, or was told to stop.
     #[error("no resource found for partition {partition}: this broker neither leads nor follows it")]
     NotAssigned { partition: TopicIdPartition },
@@ -46,7 +49,7 @@ impl MetadataError {
     #[must_use]
     pub fn is_retriable(&self) -> bool {
         match self {
-            Self::NotReady { .. } | Self::TooYoung { .. } | Self::Timeout { .. } => true,
+            Self::NotReady { .. } | Self::TooYoung { .. } | Self::StoreDown { .. } | Self::Timeout { .. } => true,
             Self::Log(error) => error.is_retriable(),
             Self::NotAssigned { .. }
             | Self::UnknownSegment { .. }

@@ -46,7 +46,7 @@ pub(super) fn end_is_met(core: &Arc<Core>, meta: &Arc<MetaPartition>, end: i64, 
         // Until the reader meets one: somebody else's will do.
         while meta.is_level_awaited() && !core.is_closed() {
             match append(&core, meta.index).await {
-                Ok(()) => {
+                Ok(_) => {
                     quiet.succeeded(DOING);
                     core.sleep(core.options.consume_wait).await;
                 }
@@ -81,7 +81,8 @@ pub(super) fn warn_of_loss(meta: &MetaPartition, shape: Option<&LogShape>, is_sa
     }
 }
 
-async fn append(core: &Core, index: i32) -> Result<(), LogError> {
+/// Says level 2 of a partition; resolves to the record's offset.
+pub(super) async fn append(core: &Core, index: i32) -> Result<i64, LogError> {
     let record = LevelRecord { level: Level::Two.number(), timestamp_ms: now_ms() };
-    core.log.append(index, Some(RecordKey::Level.to_bytes()), Some(encode_level(record))).await.map(|_| ())
+    core.log.append(index, Some(RecordKey::Level.to_bytes()), Some(encode_level(record))).await
 }

@@ -12,7 +12,7 @@ use super::delay::now_ms;
 use super::env::RETRY_PAUSE_MAX;
 use super::intake::{Intake, Raw};
 use super::quiet::Quiet;
-use super::reading::{Forgetting, Reading, fingerprint};
+use super::reading::{Forgetting, Reading, Readings};
 use super::{levels, startup};
 
 const POLL_MAX: Duration = Duration::from_millis(500);
@@ -23,9 +23,19 @@ const READING: &str = "reading the log of remote segment metadata";
 /// What one poll brought, told to the waiters at once.
 #[derive(Default)]
 struct Progress {
-    marks: HashMap<i32, i64>,
+    /// Partitions whose position moved.
+    moved: Vec<i32>,
     exceptions: HashMap<i32, Vec<(i64, Outcome)>>,
     are_rounds_met: bool,
+}
+
+impl Progress {
+    fn move_to(&mut self, reading: &mut Reading, position: i64) {
+        reading.position = position;
+        if !std::mem::replace(&mut reading.is_moved, true) {
+            self.moved.push(reading.meta.index);
+        }
+    }
 }
 
 /// Runs until the manager is closed.
@@ -33,7 +43,7 @@ pub(super) fn run(core: &Arc<Core>) {
     let mut thread = Thread {
         core,
         intake: Intake::new(Arc::clone(core)),
-        readings: HashMap::new(),
+        readings: Readings::default(),
         quiet: Quiet::patient(PATIENCE),
         pause: core.options.retry_pause,
         reconciled: None,
@@ -63,7 +73,7 @@ pub(super) fn run(core: &Arc<Core>) {
 struct Thread<'a> {
     core: &'a Arc<Core>,
     intake: Intake,
-    readings: HashMap<i32, Reading>,
+    readings: Readings,
     quiet: Quiet,
     pause: Duration,
     reconciled: Option<Instant>,
@@ -83,7 +93,7 @@ impl Thread<'_> {
             self.core.bell.take();
             self.core.bell.wait(until.saturating_duration_since(Instant::now()));
         }
-        for reading in self.readings.values_mut() {
+        for reading in self.readings.iter_mut() {
             reading.is_assigned = false;
         }
         self.reconciled = None;
@@ -117,7 +127,7 @@ impl Thread<'_> {
             self.core.waiters.lock().forget(unused.index);
             let live = i64::try_from(unused.live_segments()).unwrap_or(0);
             self.core.instruments.segments_live.add(-live);
-            if self.readings.remove(&unused.index).is_some_and(|reading| reading.is_assigned) {
+            if self.readings.remove(unused.index).is_some_and(|reading| reading.is_assigned) {
                 reader.unassign(unused.index)?;
             }
         }
@@ -126,7 +136,7 @@ impl Thread<'_> {
         for meta in wanted {
             let index = meta.index;
             let now = Instant::now();
-            let reading = self.readings.entry(index).or_insert_with(|| Reading::new(meta, now));
+            let reading = self.readings.get_or_begin(meta, now);
             let is_old = now.saturating_duration_since(reading.began) >= round_interval;
             if is_old && reading.is_assigned && reading.meta.met() >= reading.round {
                 // Nobody asks, but a leader decides only by what is known of a short while ago.
@@ -158,10 +168,10 @@ impl Thread<'_> {
         let Self { core, intake, readings, quiet, pause, is_loss_said, .. } = self;
         let polled = reader.poll(POLL_MAX, &mut |event| match event {
             LogEvent::Record { partition, offset, timestamp_ms, key, value } => {
-                let Some(reading) = readings.get_mut(&partition) else { return };
+                let Some(reading) = readings.get_mut(partition) else { return };
                 if offset < reading.position {
-                    if let Some((_, print)) = reading.last.filter(|&(last, _)| last == offset) {
-                        let is_same = print == fingerprint(timestamp_ms, key, value);
+                    if reading.last.offset == Some(offset) {
+                        let is_same = reading.last.is(timestamp_ms, key, value);
                         recognise(core, reading, offset, is_same);
                         progress.are_rounds_met |= !is_same;
                     }
@@ -170,18 +180,17 @@ impl Thread<'_> {
                 if !reading.may_go_on(offset, now, forgetting) {
                     return;
                 }
-                reading.last = Some((offset, fingerprint(timestamp_ms, key, value)));
+                reading.last.remember(offset, timestamp_ms, key, value);
                 reading.unkeyed += u64::from(key.is_none());
                 let raw = Raw { offset, timestamp_ms, key, value };
                 let outcome = intake.record(&reading.meta, raw, seen_ms);
-                reading.position = offset.saturating_add(1);
-                progress.marks.insert(partition, reading.position);
+                progress.move_to(reading, offset.saturating_add(1));
                 if outcome != Outcome::Applied && reading.meta.has_writes() {
                     progress.exceptions.entry(partition).or_default().push((offset, outcome));
                 }
             }
             LogEvent::End { partition, next_offset } => {
-                let Some(reading) = readings.get_mut(&partition) else { return };
+                let Some(reading) = readings.get_mut(partition) else { return };
                 *pause = core.options.retry_pause;
                 quiet.succeeded(READING);
                 *core.reading_failure.lock() = None;
@@ -195,10 +204,9 @@ impl Thread<'_> {
                 {
                     return;
                 }
-                reading.position = next_offset;
+                progress.move_to(reading, next_offset);
                 reading.caught_up();
                 levels::end_is_met(core, &reading.meta, next_offset, shape.as_ref());
-                progress.marks.insert(partition, next_offset);
                 if reading.meta.meet(reading.round) {
                     progress.are_rounds_met = true;
                     levels::warn_of_loss(&reading.meta, shape.as_ref(), is_loss_said);
@@ -212,7 +220,7 @@ impl Thread<'_> {
                 quiet.failed(READING, &error);
                 let is_fatal = matches!(error, LogError::Mismatch { .. } | LogError::Corrupt { .. });
                 let is_meant = |index: i32| partition.is_none_or(|partition| partition == index);
-                for reading in readings.values().filter(|reading| is_meant(reading.meta.index)) {
+                for reading in readings.iter().filter(|reading| is_meant(reading.meta.index)) {
                     reading.meta.set_trouble(error.to_string(), is_fatal);
                 }
                 if is_fatal {
@@ -228,8 +236,9 @@ impl Thread<'_> {
 
     /// Reads from the start what may not be gone on with.
     fn begin_again(&mut self, reader: &mut dyn LogReader) -> Result<(), LogError> {
-        for (&index, reading) in &mut self.readings {
+        for reading in self.readings.iter_mut() {
             let Some(why) = reading.is_to_begin_again else { continue };
+            let index = reading.meta.index;
             tracing::warn!("metadata partition {index}: {why}");
             let live = i64::try_from(reading.meta.live_segments()).unwrap_or(0);
             reading.meta.read_again(why);
@@ -245,12 +254,14 @@ impl Thread<'_> {
         Ok(())
     }
 
-    fn tell(&self, progress: Progress) {
-        let Progress { marks, exceptions, are_rounds_met } = progress;
-        if !marks.is_empty() {
+    fn tell(&mut self, progress: Progress) {
+        let Progress { moved, exceptions, are_rounds_met } = progress;
+        if !moved.is_empty() {
             let mut waiters = self.core.waiters.lock();
-            for (partition, mark) in marks {
-                waiters.applied(partition, mark, exceptions.get(&partition).map_or(&[], Vec::as_slice));
+            for partition in moved {
+                let Some(reading) = self.readings.get_mut(partition) else { continue };
+                reading.is_moved = false;
+                waiters.applied(partition, reading.position, exceptions.get(&partition).map_or(&[], Vec::as_slice));
             }
         }
         if are_rounds_met {

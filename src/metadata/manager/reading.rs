@@ -7,11 +7,10 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crc_fast::{CrcAlgorithm, Digest};
-
 use crate::metadata::log::LogShape;
 
 use super::directory::MetaPartition;
+use super::last_record::LastRecord;
 
 /// How long a log of which nobody says it shows tombstones: Kafka's own default.
 const DELETE_RETENTION: Duration = Duration::from_secs(24 * 60 * 60);
@@ -29,8 +28,8 @@ pub(super) struct Reading {
     pub(super) meta: Arc<MetaPartition>,
     /// The next offset that was not applied yet.
     pub(super) position: i64,
-    /// Offset and fingerprint of the last record that was applied: a log that has another one there is another log.
-    pub(super) last: Option<(i64, u64)>,
+    /// The last record that was applied: a log that has another one at its offset is another log.
+    pub(super) last: LastRecord,
     /// The round that was asked for when the read began that runs now.
     pub(super) round: u64,
     /// When that read began: what it finds at its end was all there was then.
@@ -46,7 +45,13 @@ pub(super) struct Reading {
     gap: Option<i64>,
     /// Why everything is to be read again.
     pub(super) is_to_begin_again: Option<&'static str>,
+    /// Whether the poll under way has moved the position.
+    pub(super) is_moved: bool,
 }
+
+/// The readings, by the number of their metadata partition: a lookup for each record must cost next to nothing.
+#[derive(Default)]
+pub(super) struct Readings(Vec<Option<Reading>>);
 
 /// What a log does with records that the reader has to reckon with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -82,7 +87,7 @@ impl Reading {
         Self {
             meta,
             position: 0,
-            last: None,
+            last: LastRecord::default(),
             round: 0,
             began: now,
             is_assigned: false,
@@ -91,6 +96,7 @@ impl Reading {
             unkeyed: 0,
             gap: None,
             is_to_begin_again: None,
+            is_moved: false,
         }
     }
 
@@ -122,20 +128,36 @@ impl Reading {
     /// Forgets all that was read.
     pub(super) fn begin_again(&mut self, now: Instant) {
         self.is_to_begin_again = None;
-        (self.position, self.last, self.unkeyed) = (0, None, 0);
+        (self.position, self.last, self.unkeyed) = (0, LastRecord::default(), 0);
         (self.caught_up, self.is_assigned) = (now, false);
     }
 }
 
-/// What tells a record from another one that took its place.
-pub(super) fn fingerprint(timestamp_ms: i64, key: Option<&[u8]>, value: Option<&[u8]>) -> u64 {
-    let mut digest = Digest::new(CrcAlgorithm::Crc64Nvme);
-    digest.update(&timestamp_ms.to_be_bytes());
-    for part in [key, value] {
-        digest.update(&part.map_or(u64::MAX, |part| part.len() as u64).to_be_bytes());
-        digest.update(part.unwrap_or_default());
+impl Readings {
+    pub(super) fn get_mut(&mut self, index: i32) -> Option<&mut Reading> {
+        self.0.get_mut(usize::try_from(index).ok()?)?.as_mut()
     }
-    digest.finalize()
+
+    pub(super) fn get_or_begin(&mut self, meta: Arc<MetaPartition>, now: Instant) -> &mut Reading {
+        // Metadata partitions are numbered from 0.
+        let index = usize::try_from(meta.index).unwrap_or_default();
+        if self.0.len() <= index {
+            self.0.resize_with(index + 1, || None);
+        }
+        self.0[index].get_or_insert_with(|| Reading::new(meta, now))
+    }
+
+    pub(super) fn remove(&mut self, index: i32) -> Option<Reading> {
+        self.0.get_mut(usize::try_from(index).ok()?)?.take()
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Reading> {
+        self.0.iter().flatten()
+    }
+
+    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Reading> {
+        self.0.iter_mut().flatten()
+    }
 }
 
 #[cfg(test)]

@@ -24,7 +24,6 @@ impl PartitionState {
             return Outcome::Applied;
         };
         let from = known.state;
-        known.note(said.name);
         let is_late_finish = self.laws.whole_finish_overrules_claim
             && from == SegmentState::Dangling
             && known.is_claimed
@@ -33,9 +32,16 @@ impl PartitionState {
             || is_late_finish
             || (!self.laws.whole_changes_only_open_attempts && from.reader_accepts(to, false));
         if !may_change {
+            if from == to || self.laws.refused_records_count {
+                known.note(said.name);
+            }
             known.is_state_keyed |= from == to && said.name.is_some();
+            if to == SegmentState::CopyFinished && said.name.is_some() {
+                self.count_refused_finish(uuid);
+            }
             return repeated(from, to);
         }
+        known.note(said.name);
         let update = SegmentUpdate {
             id: metadata.id.clone(),
             broker_id: metadata.broker_id,
@@ -64,12 +70,52 @@ impl PartitionState {
             return Outcome::Kept;
         };
         let from = known.state;
-        known.note(said.name);
-        if !from.reader_accepts(to, is_claim) {
+        let is_accepted = from.reader_accepts(to, is_claim);
+        if is_accepted || self.laws.refused_records_count {
+            known.note(said.name);
+        }
+        if !is_accepted {
+            if to == SegmentState::CopyFinished && said.name.is_some() && !known.book.has_claim() {
+                self.count_refused_finish(uuid);
+            }
             return Outcome::Refused(Refusal::Step { from, to });
         }
         self.advance(uuid, update, said);
         Outcome::Applied
+    }
+
+    /// A COPY_SEGMENT_FINISHED behind a deletion: whether that deletion was the first one of the segment, a reader of a
+    /// cleaned log cannot tell, and takes the copy as finished before it was deleted. So everybody does, as to how far
+    /// copies ever came. (Behind a claim it is another matter: claims stay, and nobody takes the copy as finished.)
+    fn count_refused_finish(&mut self, uuid: KafkaUuid) {
+        let Some(segment) = self.segments.get(&uuid) else { return };
+        for (epoch, _, end) in segment.epochs.ranges(segment.end_offset) {
+            self.lineages.entry(epoch).or_default().reach(end);
+        }
+    }
+
+    /// Two segments have the same short key: topics that were written by drafts of KIP-1266 have such. A log cleaner keeps
+    /// the later one's record only, so nothing of the earlier one rests on a key, and its next records need other ones.
+    pub(super) fn dispute(&mut self, name: KeyName, newcomer: KafkaUuid, seen_ms: i64) {
+        let live = self.segments.iter().filter(|(_, s)| s.book.has(name, s.end_offset, s.naming)).map(|(&id, _)| id);
+        let gone = self.gone.iter().filter(|(_, s)| s.book.has(name, s.end_offset, s.naming)).map(|(&id, _)| id);
+        let holders: Vec<_> = live.chain(gone).filter(|&holder| holder != newcomer).collect();
+        for holder in holders {
+            let seen_ms = self.unsettled.get(&holder).copied().unwrap_or(seen_ms);
+            let _ = self.watching(holder, seen_ms, |state| {
+                if let Some(segment) = state.segments.get_mut(&holder) {
+                    segment.book.strike_short(segment.end_offset, segment.naming);
+                    segment.naming.has_segment_id = true;
+                    segment.is_state_keyed = false;
+                } else if let Some(gone) = state.gone.get_mut(&holder) {
+                    gone.book.strike_short(gone.end_offset, gone.naming);
+                    if gone.book.is_empty() {
+                        state.fading.push_back((gone.timestamp_ms, holder));
+                    }
+                }
+                Outcome::Applied
+            });
+        }
     }
 
     fn create(&mut self, uuid: KafkaUuid, metadata: &SegmentMetadata, said: Said) {

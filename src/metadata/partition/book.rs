@@ -68,6 +68,18 @@ impl KeyBook {
             || self.others.as_ref().is_some_and(|others| others.iter().any(|name| name.is_base_type()))
     }
 
+    /// Whether somebody has claimed the segment, or has tried to.
+    pub(super) fn has_claim(&self) -> bool {
+        self.others.as_ref().is_some_and(|others| others.iter().any(|name| name.is_claim()))
+    }
+
+    /// The keys without the segment's id that could be another segment's too are no longer this one's.
+    pub(super) fn strike_short(&mut self, end_offset: Offset, naming: Naming) {
+        for lane in [LaneName::Base, LaneName::Update] {
+            self.strike(KeyName { end_offset, epoch: naming.epoch, has_segment_id: false, lane }, end_offset, naming);
+        }
+    }
+
     /// All of them, the base keys first.
     pub(super) fn names(&self, end_offset: Offset, naming: Naming) -> Vec<KeyName> {
         let usual = [false, true].into_iter().flat_map(|has_segment_id| {

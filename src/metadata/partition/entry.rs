@@ -58,11 +58,14 @@ impl PartitionState {
     pub fn take(&mut self, entry: Entry<'_>) -> Outcome {
         self.newest_ms = self.newest_ms.max(entry.timestamp_ms);
         self.fade();
-        if let Some(RecordKey::Segment(key)) = entry.key
-            && key.partition.to_partition() == self.partition
-        {
-            self.watermarks.note(key.leader_epoch, key.end_offset);
-        }
+        let is_key_taken = match entry.key {
+            Some(RecordKey::Segment(key)) if key.partition.to_partition() == self.partition => {
+                let may_be_taken = self.watermarks.may_be_taken(key.leader_epoch, key.end_offset);
+                self.watermarks.note(key.leader_epoch, key.end_offset);
+                may_be_taken
+            }
+            _ => false,
+        };
         let Some(record) = entry.body else { return self.take_tombstone(entry) };
         if record.partition().is_some_and(|partition| *partition != self.partition) {
             return Outcome::Refused(Refusal::Impossible("it is about another partition"));
@@ -76,6 +79,9 @@ impl PartitionState {
             Record::Segment(whole) => {
                 let segment = whole.metadata.id.uuid;
                 let said = said(segment);
+                if let Some(name) = said.name.filter(|name| is_key_taken && name.is_short_base()) {
+                    self.dispute(name, segment, entry.seen_ms);
+                }
                 self.watching(segment, entry.seen_ms, |state| state.apply_segment(&whole.metadata, said))
             }
             Record::Update(record) => {

@@ -5,6 +5,7 @@ use crate::wire::RecordKey;
 
 use super::PartitionState;
 use super::naming::{KeyName, LaneName};
+use super::segment::Orphan;
 
 /// Keys of one segment that is gone or was never known.
 #[derive(Debug)]
@@ -39,11 +40,21 @@ impl PartitionState {
     /// was read.
     pub(in crate::metadata) fn lone_mark_seen_ms(&self) -> Option<i64> {
         let mark = self.mark.filter(|mark| mark.is_keyed)?;
-        let is_alone = self.segments.is_empty() && self.orphans.is_empty() && self.work().gone_with_keys == 0;
+        // Updates without a key hold nothing up: nobody can empty what has no key.
+        let is_keyed = |orphan: &Orphan| orphan.updates.iter().any(|kept| kept.name.is_some());
+        let has_orphans = self.orphans.values().any(is_keyed);
+        let is_alone = self.segments.is_empty() && !has_orphans && self.work().gone_with_keys == 0;
         is_alone.then_some(mark.seen_ms)
     }
 
+    /// Whether a live segment has a record under a key that names no segment.
+    fn is_lived_in(&self, name: KeyName) -> bool {
+        let is_short = !name.has_segment_id && matches!(name.lane, LaneName::Base | LaneName::Update);
+        is_short && self.segments.values().any(|live| live.book.has(name, live.end_offset, live.naming))
+    }
+
     fn leftover(&self, segment: KafkaUuid, names: &[KeyName], seen_ms: i64) -> Leftover {
+        let names: Vec<_> = names.iter().copied().filter(|&name| !self.is_lived_in(name)).collect();
         let keys = |is_base: bool| {
             let wanted = names.iter().filter(move |name| name.is_base_type() == is_base);
             wanted.map(|name| name.to_key(&self.partition, segment)).collect()

@@ -37,8 +37,13 @@ impl Lineage {
     /// A segment is complete.
     pub(super) fn finish(&mut self, span: Span) {
         self.remove(span.segment, span.start);
-        self.highest = self.highest.max(Some(span.end));
+        self.reach(span.end);
         self.place(span);
+    }
+
+    /// Copies have come as far as this.
+    pub(super) fn reach(&mut self, end: Offset) {
+        self.highest = self.highest.max(Some(end));
     }
 
     /// `segment` serves no more reads; lists go on to show it.

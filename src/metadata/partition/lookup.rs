@@ -100,7 +100,13 @@ impl PartitionState {
     ) -> Naming {
         match self.segments.get(&segment.uuid) {
             Some(known) => known.naming,
-            None => self.watermarks.choose(epoch, end_offset),
+            None => {
+                let naming = self.watermarks.choose(epoch, end_offset);
+                let laws = self.laws();
+                let needs_id =
+                    if epoch.is_known() { laws.short_key_has_one_owner } else { laws.unknown_epoch_needs_id };
+                Naming { has_segment_id: naming.has_segment_id && needs_id, ..naming }
+            }
         }
     }
 

@@ -97,6 +97,10 @@ impl KeyName {
         matches!(self.lane, LaneName::Claim { .. })
     }
 
+    pub(super) fn is_short_base(self) -> bool {
+        self.lane == LaneName::Base && !self.has_segment_id
+    }
+
     /// True if a segment's existence can rest on a record under this key.
     pub(super) fn is_base_type(self) -> bool {
         matches!(self.lane, LaneName::Base | LaneName::Rewrite { .. })

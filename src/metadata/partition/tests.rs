@@ -1,5 +1,7 @@
 //! Facts of Kafka's cache, the differences that we chose, and a comparison with its algorithm written down again.
 
+mod stock;
+
 use bytes::Bytes;
 
 use super::*;
@@ -164,6 +166,27 @@ fn a_shorter_segment_serves_reads_once_the_longer_one_goes_whichever_a_reader_me
     for subject in [whole_log, compacted_log] {
         assert_eq!((subject.find(0, 50), subject.find(0, 150)), (Some(1), None));
     }
+}
+
+#[test]
+fn a_segment_within_another_one_hides_nothing_of_it() {
+    let mut subject = Subject::new();
+    subject.copied(1, 0, 200, &[(0, 0)]);
+    subject.copied(2, 50, 100, &[(0, 50)]);
+    assert_eq!((subject.find(0, 75), subject.find(0, 150)), (Some(1), Some(1)));
+    let _ = subject.to(1, DeleteStarted);
+    assert_eq!((subject.find(0, 75), subject.find(0, 150), subject.find(0, 10)), (Some(2), None, None));
+}
+
+#[test]
+fn of_two_copies_of_the_same_offsets_the_later_one_serves_reads() {
+    let mut subject = Subject::new();
+    subject.add(1, 0, 99, &[(0, 0)]);
+    subject.copied(2, 0, 99, &[(0, 0)]);
+    let _ = subject.say(SegmentUpdate { event_timestamp_ms: 9, ..update(1, CopyFinished) });
+    assert_eq!(subject.find(0, 50), Some(1));
+    let _ = subject.to(1, DeleteStarted);
+    assert_eq!(subject.find(0, 50), Some(2));
 }
 
 #[test]

@@ -28,12 +28,17 @@ impl Watermarks {
         self.0.iter().map(|(&epoch, &mark)| (epoch, mark))
     }
 
+    /// Whether a short key of this epoch and end offset may be somebody's.
+    pub(super) fn may_be_taken(&self, epoch: LeaderEpoch, end_offset: Offset) -> bool {
+        self.0.get(&epoch).is_some_and(|&mark| end_offset <= mark)
+    }
+
     /// The name for a segment that is about to be added; its short key is taken from now on.
     pub(super) fn choose(&mut self, epoch: LeaderEpoch, end_offset: Offset) -> Naming {
         if !epoch.is_known() {
             return Naming::UNKNOWN;
         }
-        let has_segment_id = self.0.get(&epoch).is_some_and(|&mark| end_offset <= mark);
+        let has_segment_id = self.may_be_taken(epoch, end_offset);
         self.note(epoch, end_offset);
         Naming { epoch, has_segment_id }
     }

@@ -8,7 +8,7 @@ use crate::wire::Lane;
 
 use super::Level;
 use super::draft::{Draft, DraftBody, Standing};
-use super::keys::{segment_key, update_key};
+use super::keys::{segment_key, update_key_under};
 
 /// Records for at most `max` facts that a log cleaner would lose, by segment; none of segments that are `in_flight`.
 ///
@@ -61,6 +61,6 @@ fn draft(
     };
     // Said from DELETE_SEGMENT_STARTED, so that DANGLING goes where deletions stand, never into a claim.
     let steps = (SegmentState::DeleteStarted, now);
-    let key = update_key(state.partition(), end_offset, segment.uuid, naming, steps, 0);
+    let key = update_key_under(state.laws(), state.partition(), end_offset, segment.uuid, naming, steps, 0);
     Some(Draft { key, body: DraftBody::Update { update, leader_epoch: naming.epoch, end_offset: Some(end_offset) } })
 }

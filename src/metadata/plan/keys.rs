@@ -16,6 +16,8 @@ use crate::metadata::partition::Naming;
 use crate::model::{KafkaUuid, Offset, SegmentState, TopicIdPartition};
 use crate::wire::{Lane, RecordKey, SegmentKey};
 
+use super::Laws;
+
 /// Key of the record that makes a segment known.
 #[must_use]
 pub fn add_key(partition: &TopicIdPartition, end_offset: Offset, segment: KafkaUuid, naming: Naming) -> RecordKey {
@@ -29,13 +31,28 @@ pub fn update_key(
     end_offset: Offset,
     segment: KafkaUuid,
     naming: Naming,
+    steps: (SegmentState, SegmentState),
+    claim_nonce: u64,
+) -> RecordKey {
+    update_key_under(Laws::ALL, partition, end_offset, segment, naming, steps, claim_nonce)
+}
+
+/// As [`update_key`], where rules may be switched off.
+pub(super) fn update_key_under(
+    laws: Laws,
+    partition: &TopicIdPartition,
+    end_offset: Offset,
+    segment: KafkaUuid,
+    naming: Naming,
     (from, to): (SegmentState, SegmentState),
     claim_nonce: u64,
 ) -> RecordKey {
+    let nonce = if laws.claims_have_own_keys { claim_nonce } else { 0 };
     let lane = match to {
+        _ if !laws.lanes_are_apart => Lane::Update,
         SegmentState::CopyStarted => Lane::Base,
         SegmentState::CopyFinished => Lane::Update,
-        SegmentState::Dangling if from == SegmentState::CopyStarted => Lane::Claim { segment, nonce: claim_nonce },
+        SegmentState::Dangling if from == SegmentState::CopyStarted => Lane::Claim { segment, nonce },
         SegmentState::DeleteStarted | SegmentState::Dangling => Lane::Delete { segment },
         SegmentState::DeleteFinished => Lane::Gone { segment },
     };

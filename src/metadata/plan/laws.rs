@@ -17,7 +17,7 @@ pub struct Laws {
     pub short_key_has_one_owner: bool,
     /// 4: deletions have keys of their own. Off: everything stands under `:UPDATE`, as the KIP has it.
     pub lanes_are_apart: bool,
-    /// 5: each claim has a new key. Off: it stands where deletions stand.
+    /// 5: each claim has a new key. Off: all claims of a segment have the same.
     pub claims_have_own_keys: bool,
     /// 6: what rests on a record without a key is said again.
     pub backfills: bool,

@@ -4,14 +4,18 @@
 //! Never: I/O, clocks, randomness.
 
 mod backfill;
+mod dangling;
 mod draft;
 mod keys;
 mod laws;
 mod level;
+#[cfg(test)]
+mod tests;
 mod tombstones;
 mod write;
 
 pub use backfill::backfill;
+pub use dangling::{Cleanup, Delays, Evidence, OwnCopy, Stage, Store, Verdict, judge};
 pub use draft::{Denied, Draft, DraftBody, Standing, Step};
 pub use keys::{add_key, partition_delete_key, update_key};
 #[doc(hidden)]

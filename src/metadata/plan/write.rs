@@ -5,7 +5,7 @@ use crate::model::{LeaderEpoch, PartitionDelete, SegmentId, SegmentMetadata, Seg
 
 use super::Level;
 use super::draft::{Denied, Draft, DraftBody, Standing, Step};
-use super::keys::{add_key, partition_delete_key, update_key};
+use super::keys::{add_key, partition_delete_key, update_key_under};
 
 /// The record that begins a copy. The short key, if it is free, is the segment's from now on, also if nothing is written.
 ///
@@ -122,7 +122,7 @@ pub fn claim(state: &PartitionState, standing: &Standing, segment: &SegmentId, n
 fn draft(state: &PartitionState, update: SegmentUpdate, from: SegmentState, nonce: u64) -> Result<Draft, Denied> {
     let (end_offset, naming) = state.naming_of(&update.id).ok_or(Denied::UnknownSegment)?;
     let steps = (from, update.state);
-    let key = update_key(&update.id.partition, end_offset, update.id.uuid, naming, steps, nonce);
+    let key = update_key_under(state.laws(), &update.id.partition, end_offset, update.id.uuid, naming, steps, nonce);
     let body = DraftBody::Update { update, leader_epoch: naming.epoch, end_offset: Some(end_offset) };
     Ok(Draft { key, body })
 }

@@ -13,7 +13,7 @@ pub(super) const PRODUCER_PREFIX: &str = "remote.log.metadata.producer.";
 pub(super) const CONSUMER_PREFIX: &str = "remote.log.metadata.consumer.";
 
 /// Checked settings, in librdkafka's words.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Settings {
     pub partitions: i32,
     pub replication_factor: i32,
@@ -91,6 +91,19 @@ impl Settings {
             line_timeout: Duration::ZERO,
             warnings,
         })
+    }
+
+    /// As [`Settings::read_only`], of somebody who may write too; a record has `timeout` to arrive.
+    pub fn of_operator(java: &JavaSettings, timeout: Duration) -> Result<Self, ConfigError> {
+        let mut settings = Self::read_only(java)?;
+        // Whatever the file says: a command that gives up later than it was told to is no help.
+        let mut java = java.clone();
+        java.set("--", "delivery.timeout.ms", &timeout.as_millis().to_string());
+        settings.producer = complete(Role::Producer, &java, "undercroft-metadata".to_owned(), &mut settings.warnings)?;
+        settings.warnings.sort_unstable();
+        settings.warnings.dedup();
+        settings.delivery_timeout = timeout;
+        Ok(settings)
     }
 }
 
@@ -189,15 +202,18 @@ const PRODUCER_DEFAULTS: &[(&str, &str)] = &[("message.timeout.ms", "120000"), (
 const PRODUCER_FIXED: &[(&str, &str)] = &[("enable.idempotence", "true"), ("acks", "all")];
 
 /// Small waits for the steady state: a fetch that waits is answered as soon as a record comes, but a partition that is
-/// assigned meanwhile has to wait for it, and is told its end by the next one. Large queues for catching up.
+/// assigned meanwhile has to wait for it, and is told its end by the next one. Fetches of a few megabytes, and not more
+/// queued than that: larger ones are not faster, and all of a topic would lie in memory when it is read for the first time.
 const CONSUMER_DEFAULTS: &[(&str, &str)] = &[
     ("check.crcs", "true"),
     ("isolation.level", "read_uncommitted"),
     ("fetch.wait.max.ms", "20"),
     ("fetch.error.backoff.ms", "100"),
     ("fetch.queue.backoff.ms", "5"),
-    ("fetch.message.max.bytes", "4194304"),
-    ("queued.max.messages.kbytes", "65536"),
+    ("fetch.message.max.bytes", "1048576"),
+    ("fetch.max.bytes", "4194304"),
+    ("queued.min.messages", "50000"),
+    ("queued.max.messages.kbytes", "16384"),
     ("topic.metadata.propagation.max.ms", "5000"),
 ];
 const CONSUMER_FIXED: &[(&str, &str)] = &[
