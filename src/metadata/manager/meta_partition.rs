@@ -25,6 +25,8 @@ pub(super) struct MetaPartition {
     /// The last round for which it was met.
     met: AtomicU64,
     is_too_new: AtomicBool,
+    /// Whether records of a later release were passed over, as told.
+    has_newer: AtomicBool,
     /// What was wrong last, until the end is met again.
     trouble: Mutex<Option<String>>,
     /// Whether it is so wrong that what is known must not be used.
@@ -55,6 +57,7 @@ impl MetaPartition {
             asked: AtomicU64::new(0),
             met: AtomicU64::new(0),
             is_too_new: AtomicBool::new(false),
+            has_newer: AtomicBool::new(false),
             trouble: Mutex::new(None),
             has_trouble: AtomicBool::new(false),
             has_lost_records: AtomicBool::new(false),
@@ -210,6 +213,17 @@ impl MetaPartition {
         self.is_level_awaited.load(Ordering::Acquire)
     }
 
+    pub(super) fn note_newer(&self) {
+        self.has_newer.store(true, Ordering::Release);
+    }
+
+    /// Whether what is known of it may be kept for another process.
+    pub(super) fn is_sound(&self) -> bool {
+        let troubles =
+            [&self.has_newer, &self.is_too_new, &self.has_lost_records, &self.has_trouble, &self.is_read_again];
+        !troubles.iter().any(|trouble| trouble.load(Ordering::Acquire))
+    }
+
     pub(super) fn set_too_new(&self) -> bool {
         !self.is_too_new.swap(true, Ordering::AcqRel)
     }
@@ -224,6 +238,10 @@ impl MetaPartition {
     /// The log ends before what was read of it. Tells whether that is news.
     pub(super) fn lose_records(&self) -> bool {
         !self.has_lost_records.swap(true, Ordering::AcqRel)
+    }
+
+    pub(super) fn has_lost_records(&self) -> bool {
+        self.has_lost_records.load(Ordering::Acquire)
     }
 
     /// They are there after all.

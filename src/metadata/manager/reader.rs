@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use crate::metadata::log::{LogError, LogEvent, LogReader};
 use crate::metadata::partition::Outcome;
 
+use super::checkpoint::Checkpoints;
 use super::core::Core;
 use super::delay::now_ms;
 use super::env::RETRY_PAUSE_MAX;
@@ -44,6 +45,7 @@ pub(super) fn run(core: &Arc<Core>) {
         core,
         intake: Intake::new(Arc::clone(core)),
         readings: Readings::default(),
+        checkpoints: Checkpoints::of(core),
         quiet: Quiet::patient(PATIENCE),
         pause: core.options.retry_pause,
         reconciled: None,
@@ -68,12 +70,14 @@ pub(super) fn run(core: &Arc<Core>) {
             thread.failed(&error);
         }
     }
+    thread.checkpoints.keep_all(core, thread.readings.iter_mut());
 }
 
 struct Thread<'a> {
     core: &'a Arc<Core>,
     intake: Intake,
     readings: Readings,
+    checkpoints: Checkpoints,
     quiet: Quiet,
     pause: Duration,
     reconciled: Option<Instant>,
@@ -114,6 +118,8 @@ impl Thread<'_> {
             if let Err(error) = self.poll(reader) {
                 return Some(error);
             }
+            let now = Instant::now();
+            self.readings.iter_mut().for_each(|reading| self.checkpoints.keep(self.core, reading, now));
         }
     }
 
@@ -127,16 +133,26 @@ impl Thread<'_> {
             self.core.waiters.lock().forget(unused.index);
             let live = i64::try_from(unused.live_segments()).unwrap_or(0);
             self.core.instruments.segments_live.add(-live);
-            if self.readings.remove(unused.index).is_some_and(|reading| reading.is_assigned) {
+            let mut reading = self.readings.remove(unused.index);
+            self.checkpoints.keep_all(self.core, reading.iter_mut());
+            if reading.is_some_and(|reading| reading.is_assigned) {
                 reader.unassign(unused.index)?;
             }
         }
-        let round_interval = Forgetting::of(self.core.shape().as_ref()).round_interval(self.core.options.decide);
+        let forgetting = Forgetting::of(self.core.shape().as_ref());
+        let round_interval = forgetting.round_interval(self.core.options.decide);
         let wanted: Vec<_> = self.core.directory.read().meta.values().cloned().collect();
         for meta in wanted {
             let index = meta.index;
             let now = Instant::now();
-            let reading = self.readings.get_or_begin(meta, now);
+            let reading = self.readings.get_or_begin(index, || {
+                let restored = self.checkpoints.restore(self.core, &meta, forgetting.away_max);
+                let mut reading = Reading::new(meta, now);
+                if let Some(restored) = restored {
+                    reading.restore(&restored);
+                }
+                reading
+            });
             let is_old = now.saturating_duration_since(reading.began) >= round_interval;
             if is_old && reading.is_assigned && reading.meta.met() >= reading.round {
                 // Nobody asks, but a leader decides only by what is known of a short while ago.
@@ -152,7 +168,7 @@ impl Thread<'_> {
             }
             if !reading.is_assigned {
                 (reading.round, reading.began) = (asked, now);
-                reader.assign(index, reading.position)?;
+                reader.assign(index, reading.from())?;
                 reading.is_assigned = true;
             }
         }
@@ -170,8 +186,11 @@ impl Thread<'_> {
             LogEvent::Record { partition, offset, timestamp_ms, key, value } => {
                 let Some(reading) = readings.get_mut(partition) else { return };
                 if offset < reading.position {
-                    if reading.last.offset == Some(offset) {
-                        let is_same = reading.last.is(timestamp_ms, key, value);
+                    let is_last = reading.last.offset == Some(offset);
+                    let is_same = is_last && reading.last.is(timestamp_ms, key, value);
+                    if reading.is_unproven() {
+                        reading.prove(is_same);
+                    } else if is_last {
                         recognise(core, reading, offset, is_same);
                         progress.are_rounds_met |= !is_same;
                     }
@@ -182,6 +201,7 @@ impl Thread<'_> {
                 }
                 reading.last.remember(offset, timestamp_ms, key, value);
                 reading.unkeyed += u64::from(key.is_none());
+                reading.unsaved += 1;
                 let raw = Raw { offset, timestamp_ms, key, value };
                 let outcome = intake.record(&reading.meta, raw, seen_ms);
                 progress.move_to(reading, offset.saturating_add(1));
@@ -194,6 +214,10 @@ impl Thread<'_> {
                 *pause = core.options.retry_pause;
                 quiet.succeeded(READING);
                 *core.reading_failure.lock() = None;
+                if reading.is_unproven() {
+                    reading.prove(false);
+                    return;
+                }
                 if next_offset < reading.position {
                     shrunk(core, reading, next_offset);
                     progress.are_rounds_met = true;
@@ -240,6 +264,7 @@ impl Thread<'_> {
             let Some(why) = reading.is_to_begin_again else { continue };
             let index = reading.meta.index;
             tracing::warn!("metadata partition {index}: {why}");
+            self.checkpoints.forget(self.core, index);
             let live = i64::try_from(reading.meta.live_segments()).unwrap_or(0);
             reading.meta.read_again(why);
             self.core.instruments.segments_live.add(-live);

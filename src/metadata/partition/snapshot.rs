@@ -27,7 +27,6 @@ const NAMING_HAS_SEGMENT_ID: u8 = 16;
 
 impl PartitionState {
     /// Writes the state down.
-    #[allow(dead_code, reason = "the checkpoint that calls it comes next")]
     pub(in crate::metadata) fn save(&self, out: &mut Writer) {
         save_partition(&self.partition, out);
         out.i64(self.newest_ms);
@@ -99,7 +98,6 @@ impl PartitionState {
     ///
     /// # Errors
     /// [`Malformed`] for bytes that it never writes.
-    #[allow(dead_code, reason = "the checkpoint that calls it comes next")]
     pub(in crate::metadata) fn load(input: &mut Reader<'_>) -> Result<Self, Malformed> {
         let mut state = Self::new(load_partition(input)?);
         state.newest_ms = input.i64("newest time")?;

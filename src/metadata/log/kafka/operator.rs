@@ -88,7 +88,7 @@ impl TopicOperator {
     /// [`LogError`] if no client can be made.
     pub fn read(&self, shape: LogShape) -> Result<ReadOnlyLog, LogError> {
         let settings = Settings { partitions: shape.partitions, ..self.settings.clone() };
-        let reader = KafkaReader::new(Arc::new(settings), Arc::new(AtomicBool::new(false)))?;
+        let reader = KafkaReader::new(Arc::new(settings), Arc::new(AtomicBool::new(false)), Arc::default())?;
         Ok(ReadOnlyLog { name: self.name(), shape, reader: Box::new(reader), warnings: Vec::new() })
     }
 
@@ -143,7 +143,7 @@ impl TopicOperator {
         let mut writer = self.writer.lock();
         let writer = match &mut *writer {
             Some(writer) => writer,
-            none => none.insert(Writer::start(self.settings.producer.clone(), self.settings.delivery_timeout)?),
+            none => none.insert(Writer::start(self.settings.producer.clone(), self.settings.line_timeout)?),
         };
         let start = Instant::now();
         let under_way: Vec<_> = records

@@ -102,7 +102,7 @@ impl Settings {
         settings.producer = complete(Role::Producer, &java, "undercroft-metadata".to_owned(), &mut settings.warnings)?;
         settings.warnings.sort_unstable();
         settings.warnings.dedup();
-        settings.delivery_timeout = timeout;
+        settings.line_timeout = timeout;
         Ok(settings)
     }
 }

@@ -62,7 +62,12 @@ impl Checkpoints {
     }
 
     /// Fills the states of `meta` with what is known from earlier, if that is of use.
-    pub(super) fn restore(&mut self, core: &Core, meta: &MetaPartition, away_max: Option<Duration>) -> Option<Restored> {
+    pub(super) fn restore(
+        &mut self,
+        core: &Core,
+        meta: &MetaPartition,
+        away_max: Option<Duration>,
+    ) -> Option<Restored> {
         let (path, origin) = self.place(core.shape().as_ref(), meta.index)?;
         let read = file::read(&path).and_then(|bytes| bytes.map(|bytes| file::decode(&bytes, &origin)).transpose());
         let judged = read.and_then(|contents| {
@@ -78,7 +83,8 @@ impl Checkpoints {
         let mut live = 0;
         for state in contents.states {
             live += i64::try_from(state.live_segments()).unwrap_or(0);
-            *meta.state(&state.partition().clone()).write() = state;
+            let place = meta.state(state.partition());
+            *place.write() = state;
         }
         core.instruments.segments_live.add(live);
         core.instruments.checkpoints_restored.increment();
@@ -155,7 +161,7 @@ impl Checkpoints {
     fn save(&self, core: &Core, reading: &mut Reading) -> Option<impl FnOnce() + Send + 'static> {
         let meta = Arc::clone(&reading.meta);
         let (path, origin) = self.place(core.shape().as_ref(), meta.index)?;
-        let last = reading.last.filter(|_| reading.is_whole() && meta.is_sound())?;
+        let last = reading.last.to_known().filter(|_| reading.is_whole() && meta.is_sound())?;
         let as_of_ms = now_ms().saturating_sub_unsigned(u64::try_from(reading.away(Instant::now()).as_millis()).ok()?);
         let contents = Contents {
             as_of_ms,
@@ -171,7 +177,8 @@ impl Checkpoints {
         let bytes = file::end(out);
         reading.unsaved = 0;
         let (slot, position) = (Arc::clone(&reading.slot), reading.position);
-        let (is_failure_said, written) = (Arc::clone(&self.is_failure_said), core.instruments.checkpoints_written.clone());
+        let (is_failure_said, written) =
+            (Arc::clone(&self.is_failure_said), core.instruments.checkpoints_written.clone());
         Some(move || {
             let mut newest = slot.lock();
             if *newest >= position {
