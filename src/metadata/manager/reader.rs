@@ -19,6 +19,8 @@ use super::{levels, startup};
 const POLL_MAX: Duration = Duration::from_millis(500);
 /// A broker's listener goes down before this manager is closed, and a cluster's brokers are restarted.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// How often a log that seems to be another one is looked at for the last record that is known.
+const PROVE_PAUSE: Duration = Duration::from_secs(5);
 const READING: &str = "reading the log of remote segment metadata";
 
 /// What one poll brought, told to the waiters at once.
@@ -161,7 +163,10 @@ impl Thread<'_> {
             let asked = reading.meta.asked();
             // One round after the other: assignments that keep coming must not put off the end for ever.
             let is_round_over = asked > reading.round && reading.meta.met() >= reading.round;
-            if reading.is_assigned && is_round_over {
+            // A log that ended too early may have its records again.
+            let is_to_prove =
+                reading.meta.has_lost_records() && now.saturating_duration_since(reading.began) >= PROVE_PAUSE;
+            if reading.is_assigned && (is_round_over || is_to_prove) {
                 // Only a read that begins now shows what was in the log when the partition was assigned.
                 reader.unassign(index)?;
                 reading.is_assigned = false;
@@ -196,7 +201,8 @@ impl Thread<'_> {
                     }
                     return;
                 }
-                if !reading.may_go_on(offset, now, forgetting) {
+                // While it is not known to be the same log, its records are another's, and the last one stays the proof.
+                if reading.meta.has_lost_records() || !reading.may_go_on(offset, now, forgetting) {
                     return;
                 }
                 reading.last.remember(offset, timestamp_ms, key, value);
@@ -223,8 +229,10 @@ impl Thread<'_> {
                     progress.are_rounds_met = true;
                     return;
                 }
-                if next_offset > reading.position && !reading.may_go_on(next_offset, now, forgetting)
+                let is_news = next_offset > reading.position;
+                if reading.meta.has_lost_records()
                     || reading.is_to_begin_again.is_some()
+                    || is_news && !reading.may_go_on(next_offset, now, forgetting)
                 {
                     return;
                 }
