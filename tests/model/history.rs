@@ -247,9 +247,7 @@ impl Generator {
                 Op::Upkeep { b, nonce: self.nonce }
             }
             Kind::Backfill if world.level > 0 => Op::Backfill { b, max: [1, 2, 100][random.below(3)] },
-            Kind::Tombstones if broker.leadership.is_some() => {
-                Op::Tombstones { b, max: [1, 2, 100][random.below(3)] }
-            }
+            Kind::Tombstones if broker.leadership.is_some() => Op::Tombstones { b, max: [1, 2, 100][random.below(3)] },
             Kind::Convert if !world.is_converted => Op::Convert,
             Kind::Pass => {
                 self.nonce += 16;

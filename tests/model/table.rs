@@ -58,7 +58,8 @@ fn every_broken_rule_is_noticed() {
         switch(&mut faults.laws);
         ((*name).to_owned(), faults)
     });
-    let own = Fault::ALL.iter().map(|&fault| (format!("{fault:?}"), Faults { fault: Some(fault), ..Faults::default() }));
+    let own =
+        Fault::ALL.iter().map(|&fault| (format!("{fault:?}"), Faults { fault: Some(fault), ..Faults::default() }));
     println!("| broken | seeds | caught | first | by |\n|---|---|---|---|---|");
     let mut missed = Vec::new();
     for (name, faults) in laws.chain(own) {

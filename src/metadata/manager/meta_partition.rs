@@ -1,6 +1,5 @@
 //! A metadata partition as this process knows it: what was read of it, how far, and whether that may be used.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -9,7 +8,7 @@ use parking_lot::{Mutex, RwLock};
 
 use crate::metadata::partition::PartitionState;
 use crate::metadata::plan::Level;
-use crate::model::TopicIdPartition;
+use crate::model::{IdMap, TopicIdPartition};
 
 pub(super) type SharedState = Arc<RwLock<PartitionState>>;
 
@@ -45,7 +44,7 @@ pub(super) struct MetaPartition {
     known_as_of: Mutex<Option<Instant>>,
     /// Whether it is read on behalf of topics that nobody leads any more.
     is_cared_for: AtomicBool,
-    pub(super) states: Mutex<HashMap<TopicIdPartition, SharedState>>,
+    pub(super) states: Mutex<IdMap<TopicIdPartition, SharedState>>,
 }
 
 impl MetaPartition {
@@ -67,7 +66,7 @@ impl MetaPartition {
             is_level_awaited: AtomicBool::new(false),
             known_as_of: Mutex::new(None),
             is_cared_for: AtomicBool::new(false),
-            states: Mutex::new(HashMap::new()),
+            states: Mutex::default(),
         }
     }
 
@@ -79,7 +78,7 @@ impl MetaPartition {
                  `undercroft.metadata.ignore.newer.records`",
             );
         }
-        if self.has_lost_records.load(Ordering::Acquire) {
+        if self.has_lost_records() {
             return Some(
                 "records that were read are no longer in the log (was the log deleted?), and nobody knows what else it \
                  has lost; restart this broker to go on with what the log has now",

@@ -10,10 +10,10 @@ use crate::model::{
 };
 use crate::wire::{Malformed, Reader, Writer};
 
-use super::book::KeyBook;
-use super::lineage::Span;
+use super::lineage::Lineage;
 use super::naming::{KeyName, LaneName, Naming};
 use super::segment::{Gone, KeptUpdate, Orphan, Segment};
+use super::slab::Slotted;
 use super::{Mark, PartitionState, impossible};
 
 const HAS_SEGMENT_ID: u8 = 1 << 3;
@@ -40,25 +40,30 @@ impl PartitionState {
         }
         let marks: Vec<_> = self.watermarks.all().collect();
         save_offsets(&marks, out);
-        let highest = self.lineages.iter().filter_map(|(&epoch, lineage)| Some((epoch, lineage.highest()?)));
+        let highest = self.lineages.iter().filter_map(|lineage| Some((lineage.epoch, lineage.highest()?)));
         save_offsets(&highest.collect::<Vec<_>>(), out);
-        let mut segments: Vec<_> = self.segments.iter().collect();
-        segments.sort_unstable_by_key(|&(&uuid, _)| uuid);
+        let mut segments: Vec<_> = self.live.iter().collect();
+        segments.sort_unstable_by_key(|segment| segment.uuid());
         count(segments.len(), out);
-        for (&uuid, segment) in segments {
-            self.save_segment(uuid, segment, out);
+        for segment in segments {
+            self.save_segment(segment, out);
         }
         let mut gone: Vec<_> = self.gone.iter().collect();
-        gone.sort_unstable_by_key(|&(&uuid, _)| uuid);
+        gone.sort_unstable_by_key(|gone| gone.uuid());
         count(gone.len(), out);
-        for (&uuid, gone) in gone {
-            out.uuid(uuid);
+        for gone in gone {
+            let naming = gone.naming();
+            out.uuid(gone.uuid());
             out.varlong(gone.end_offset.0);
-            out.u8(naming_flag(gone.naming) | if gone.is_state_keyed { IS_STATE_KEYED } else { 0 });
-            out.i32(gone.naming.epoch.0);
+            out.u8(naming_flag(naming) | if gone.is_state_keyed { IS_STATE_KEYED } else { 0 });
+            out.i32(naming.epoch.0);
             out.i64(gone.seen_ms);
-            out.i64(gone.timestamp_ms);
-            save_names(&gone.book.names(gone.end_offset, gone.naming), gone.end_offset, gone.naming, out);
+            save_names(&self.other_keys.names(gone.holder()), gone.end_offset, naming, out);
+        }
+        count(self.fading.len(), out);
+        for &(timestamp_ms, uuid) in &self.fading {
+            out.i64(timestamp_ms);
+            out.uuid(uuid);
         }
         let mut orphans: Vec<_> = self.orphans.iter().collect();
         orphans.sort_unstable_by_key(|&(&uuid, _)| uuid);
@@ -68,9 +73,10 @@ impl PartitionState {
         }
     }
 
-    fn save_segment(&self, uuid: KafkaUuid, segment: &Segment, out: &mut Writer) {
-        let (naming, seen_ms) = (segment.naming, self.unsettled.get(&uuid).copied());
-        let metadata = segment.to_metadata(&self.partition, uuid);
+    fn save_segment(&self, segment: &Segment, out: &mut Writer) {
+        let (uuid, naming) = (segment.uuid(), segment.naming());
+        let seen_ms = self.unsettled.get(&uuid).copied();
+        let metadata = segment.to_metadata(&self.partition, &self.blobs);
         let flag = |is_set: bool, bit: u8| if is_set { bit } else { 0 };
         out.uuid(uuid);
         out.u8(flag(segment.is_claimed, IS_CLAIMED)
@@ -91,7 +97,7 @@ impl PartitionState {
         out.i32(metadata.size_bytes);
         save_offsets(metadata.epochs.entries(), out);
         out.compact_nullable_bytes(metadata.custom_metadata.as_deref());
-        save_names(&segment.book.names(segment.end_offset, naming), segment.end_offset, naming, out);
+        save_names(&self.other_keys.names(segment.holder()), segment.end_offset, naming, out);
     }
 
     /// A state as [`PartitionState::save`] wrote it.
@@ -106,27 +112,29 @@ impl PartitionState {
             state.watermarks.note(epoch, offset);
         }
         for (epoch, offset) in load_offsets(input, "highest offsets")? {
-            state.lineages.entry(epoch).or_default().raise(offset);
+            let at = state.lineages.partition_point(|lineage| lineage.epoch < epoch);
+            let mut lineage = Lineage::new(epoch);
+            lineage.reach(offset);
+            state.lineages.insert(at, lineage);
         }
         for _ in 0..input.compact_array_len(40, "segments")? {
             state.load_segment(input)?;
         }
-        for _ in 0..input.compact_array_len(38, "gone segments")? {
+        for _ in 0..input.compact_array_len(31, "gone segments")? {
             state.load_gone(input)?;
+        }
+        for _ in 0..input.compact_array_len(24, "fading segments")? {
+            state.fading.push_back((input.i64("timestamp")?, input.uuid("fading segment")?));
         }
         for _ in 0..input.compact_array_len(25, "unknown segments")? {
             let (uuid, orphan) = load_orphan(input, &state.partition)?;
             state.orphans.insert(uuid, orphan);
         }
-        let known: Vec<_> =
-            state.segments.keys().chain(state.gone.keys()).chain(state.orphans.keys()).copied().collect();
+        let known = state.live.iter().map(Segment::uuid).chain(state.gone.iter().map(Gone::uuid));
+        let known: Vec<_> = known.chain(state.orphans.keys().copied()).collect();
         for uuid in known {
             state.work = state.work.plus(state.share(uuid));
         }
-        let fading = state.gone.iter().filter(|(_, gone)| gone.book.is_empty());
-        let mut fading: Vec<_> = fading.map(|(&uuid, gone)| (gone.timestamp_ms, uuid)).collect();
-        fading.sort_unstable();
-        state.fading = fading.into();
         Ok(state)
     }
 
@@ -151,41 +159,43 @@ impl PartitionState {
             state,
             is_txn_index_empty: flags & IS_TXN_INDEX_EMPTY != 0,
         };
-        if impossible(&metadata).is_some() || state == SegmentState::DeleteFinished {
+        if impossible(&metadata).is_some() || state == SegmentState::DeleteFinished || self.live.contains(uuid) {
             return Err(at.malformed("segment", "cannot be so"));
         }
-        let mut segment = Segment::new(&metadata, naming);
+        let blob = self.blobs.put(metadata.custom_metadata.as_deref());
+        let mut segment = Segment::new(&metadata, naming, blob);
+        segment.state = state;
         segment.is_claimed = flags & IS_CLAIMED != 0;
         segment.is_state_keyed = flags & IS_STATE_KEYED != 0;
-        segment.book = load_book(input, metadata.end_offset, naming)?;
-        for (epoch, start, end) in metadata.epochs.ranges(metadata.end_offset) {
-            let lineage = self.lineages.entry(epoch).or_default();
-            match state {
-                SegmentState::CopyFinished => {
-                    let finished_ms = metadata.event_timestamp_ms;
-                    lineage.finish(Span { start, end, finished_ms, segment: uuid });
-                }
-                _ => lineage.begin(uuid),
-            }
+        for name in load_names(input, metadata.end_offset, naming)? {
+            segment.usual_keys = self.other_keys.note(segment.holder(), name);
+        }
+        let place = self.live.insert(segment);
+        if state == SegmentState::CopyFinished {
+            self.with_lineages(place, |lineage, live, _| lineage.finish(live, place));
         }
         if let Some(seen_ms) = seen_ms {
             self.unsettled.insert(uuid, seen_ms);
         }
-        match self.segments.insert(uuid, segment) {
-            Some(_) => Err(at.malformed("segment", "stands twice")),
-            None => Ok(()),
-        }
+        Ok(())
     }
 
     fn load_gone(&mut self, input: &mut Reader<'_>) -> Result<(), Malformed> {
+        let at = input.clone();
         let uuid = input.uuid("gone segment")?;
         let end_offset = Offset(input.varlong("end offset")?);
         let flags = input.u8("flags")?;
         let naming = load_naming(flags, input)?;
-        let (seen_ms, timestamp_ms) = (input.i64("time of the last record")?, input.i64("timestamp")?);
-        let book = load_book(input, end_offset, naming)?;
-        let is_state_keyed = flags & IS_STATE_KEYED != 0;
-        self.gone.insert(uuid, Gone { end_offset, naming, is_state_keyed, book, seen_ms, timestamp_ms });
+        let seen_ms = input.i64("time of the last record")?;
+        if self.gone.contains(uuid) || self.live.contains(uuid) {
+            return Err(at.malformed("gone segment", "stands twice"));
+        }
+        let mut gone = Gone::known(uuid, end_offset, naming, seen_ms);
+        gone.is_state_keyed = flags & IS_STATE_KEYED != 0;
+        for name in load_names(input, end_offset, naming)? {
+            gone.usual_keys = self.other_keys.note(gone.holder(), name);
+        }
+        self.gone.insert(gone);
         Ok(())
     }
 }
@@ -253,12 +263,8 @@ fn save_names(names: &[KeyName], end_offset: Offset, naming: Naming, out: &mut W
     }
 }
 
-fn load_book(input: &mut Reader<'_>, end_offset: Offset, naming: Naming) -> Result<KeyBook, Malformed> {
-    let mut book = KeyBook::default();
-    for _ in 0..input.compact_array_len(1, "keys")? {
-        book.note(load_name(input, end_offset, naming)?, end_offset, naming);
-    }
-    Ok(book)
+fn load_names(input: &mut Reader<'_>, end_offset: Offset, naming: Naming) -> Result<Vec<KeyName>, Malformed> {
+    (0..input.compact_array_len(1, "keys")?).map(|_| load_name(input, end_offset, naming)).collect()
 }
 
 fn save_name(name: &KeyName, end_offset: Offset, naming: Naming, out: &mut Writer) {

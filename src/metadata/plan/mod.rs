@@ -4,7 +4,7 @@
 //! Never: I/O, clocks, randomness.
 
 mod backfill;
-mod dangling;
+pub mod dangling;
 mod draft;
 mod keys;
 mod laws;
