@@ -225,6 +225,10 @@ docs: | preflight ## Write docs/CONFIG.md and docs/METRICS.md from the sources
 
 # ---- the rest --------------------------------------------------------------------------------------------------------
 
+.PHONY: bench-metadata
+bench-metadata: build ## Measure the metadata manager beside the stock one (PARTS="base compacted steady long"; minutes)
+	@benches/metadata/run.sh $(PARTS)
+
 FUZZ_SECONDS ?= 60
 .PHONY: fuzz clean
 fuzz: | preflight ## Fuzz every parser for FUZZ_SECONDS each (needs cargo-fuzz and a nightly Rust)
