@@ -62,8 +62,8 @@ pub enum Op {
     Level { to: u8, restart: bool },
     /// Quiet times: every `s` seconds all brokers but one do what they do by their timers, and the cleaner runs.
     Pass { sleeper: B, rounds: u8, s: u16, nonce: u16 },
-    /// From level 0 to 2 at once, while one broker sleeps.
-    Migrate { sleeper: B },
+    /// From level 0 up at once, while one broker sleeps; to 1 only, or with backfill and check to 2.
+    Migrate { sleeper: B, to: u8 },
     /// The log cleaner goes over the log up to `dirty` per cent, and gets as far as `swapped` per cent.
     Compact { dirty: u8, swapped: u8 },
     StoreDown,

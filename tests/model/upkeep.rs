@@ -103,7 +103,9 @@ impl World {
         let written = match verdict {
             Verdict::Keep | Verdict::Wait => None,
             Verdict::Claim => {
-                let sent = self.claim(b, seg, if faults.has(Fault::NonceReused) { 0 } else { nonce.into() });
+                // Brokers draw their own.
+                let nonce = u64::from(nonce) << 8 | u64::from(b);
+                let sent = self.claim(b, seg, if faults.has(Fault::NonceReused) { 0 } else { nonce });
                 if faults.has(Fault::ClaimActedOnEarly) && sent.is_some() {
                     self.delete_objects(seg);
                 }
