@@ -74,7 +74,9 @@ preflight-demo:
 build: core shim jar ## Build everything into target/dist
 	@ls -l $(DIST) | awk 'NR > 1 { printf "    %11d  $(DIST)/%s\n", $$5, $$9 }'
 
-core: $(DIST)/libundercroft.so $(DIST)/undercroft $(DIST)/undercroft.h ## Build the native library and the command
+MIGRATION := kafka-remote-log-metadata-migration.sh
+
+core: $(DIST)/libundercroft.so $(DIST)/undercroft $(DIST)/undercroft.h $(DIST)/$(MIGRATION) ## Build the native library and the command
 shim: $(DIST)/libundercroft_jni.so ## Build the JNI library
 jar: $(DIST)/undercroft-kafka.jar ## Build the plugin's jar (libraries inside)
 
@@ -92,6 +94,9 @@ $(DIST)/libundercroft.so: $(CORE_BUILT)
 $(DIST)/undercroft: $(CORE_BUILT)
 	@strip -o $@ $(RUST_OUT)/undercroft
 $(DIST)/undercroft.h: include/undercroft.h
+	@mkdir -p $(DIST)
+	@cp -f $< $@
+$(DIST)/$(MIGRATION): scripts/$(MIGRATION)
 	@mkdir -p $(DIST)
 	@cp -f $< $@
 
@@ -130,7 +135,7 @@ weed: ## Fetch SeaweedFS into target/venv, unless there is one
 # `make test` runs the suites through one script, which counts what they ran; `test-x` shows one suite as it runs.
 SUITES := rust abi java broker
 
-.PHONY: test test-rust test-abi test-java test-broker test-stores
+.PHONY: test test-rust test-abi test-java test-broker test-cluster test-stores
 test: preflight-test ## Run all fast tests: Rust, C, Java, one short broker run
 	@$(MAKE) --no-print-directory build $(BROKER_CLASSES)
 	@MAKE="$(MAKE)" scripts/run-tests.sh $(SUITES)
@@ -146,6 +151,8 @@ test-java: build ## Run the shim's Java tests
 	@$(MAKE) --no-print-directory suite-java
 test-broker: build weed $(BROKER_CLASSES) ## Run all tests on real brokers: faults, class.path, second JDK, S3 (minutes)
 	@scripts/run-tests.sh broker-all
+test-cluster: build weed $(BROKER_CLASSES) ## Run the tests on clusters of three brokers: mixed managers, kills at each step, a broken metadata topic (about 25 minutes)
+	@scripts/run-tests.sh cluster
 test-stores: build weed $(BROKER_CLASSES) ## Run the storage side's tests of a server's faults, and the demo's way against each store that can be started here
 	@$(WITH_WEED) UNDERCROFT_TEST_STORES=1 $(CARGO) test --locked --profile $(PROFILE) --test stores
 	@$(MAKE) --no-print-directory demo STORE=fs SIZE_MB=$(or $(SIZE_MB),64)
@@ -154,7 +161,7 @@ test-stores: build weed $(BROKER_CLASSES) ## Run the storage side's tests of a s
 # Names the `weed` that `make weed` fetched: without one, the Rust tests that need a server say so and pass.
 WITH_WEED = $(if $(UNDERCROFT_WEED),,$(if $(wildcard $(TARGET)/venv/bin/weed),UNDERCROFT_WEED=$(CURDIR)/$(TARGET)/venv/bin/weed))
 
-.PHONY: suite-rust suite-abi suite-java suite-broker suite-broker-all
+.PHONY: suite-rust suite-abi suite-java suite-broker suite-broker-all suite-cluster
 suite-rust:
 	@$(WITH_WEED) $(CARGO) test --locked --profile $(PROFILE) --no-fail-fast
 suite-abi:
@@ -166,6 +173,8 @@ suite-broker:
 	@$(MAVEN) -f tests/broker/pom.xml test $(BROKER_PROPERTIES) -Dtest='HarnessTest,BrokerIT'
 suite-broker-all:
 	@$(MAVEN) -f tests/broker/pom.xml test $(BROKER_PROPERTIES)
+suite-cluster:
+	@$(MAVEN) -f tests/broker/pom.xml test $(BROKER_PROPERTIES) -Dtest='$(or $(CLUSTER_TEST),io.undercroft.broker.cluster.*IT)'
 
 # ---- checks ----------------------------------------------------------------------------------------------------------
 

@@ -33,10 +33,10 @@
 #define UNDERCROFT_VERSION_PATCH 0
 
 /** The ABI that this header describes; a library needs an `uc_abi_version` of at least that. */
-#define UC_ABI_VERSION 1
+#define UC_ABI_VERSION 2
 
 /** Release, ABI and text of this header; equal to `uc_build_id` if the library was built with this very header. */
-#define UC_BUILD_ID "0.1.0-abi1-b170d87992982f1c"
+#define UC_BUILD_ID "0.1.0-abi2-d9b8b97ff32dc127"
 
 /**
  * The segment has no aborted transactions, so no transaction index is kept of it.
@@ -357,15 +357,22 @@ typedef struct uc_log_t uc_log_t;
 typedef struct uc_metadata_t uc_metadata_t;
 
 /**
- * The metrics of one manager, in an order that stays. Good after the manager is closed, too.
+ * The metrics of one manager. Good after the manager is closed, too.
  *
- * Ask for the names once and for the values as often as you like:
+ * Some exist once for each topic, and come and go with it. So ask for the names again when the generation is another one,
+ * which is seldom; values read between two equal generations are those of the names:
  * ```c
+ * uc_metrics_generation(metrics, &generation, NULL);
  * uc_metrics_describe(metrics, &json, NULL);
- * double values[256];
- * size_t count = 0;
- * uc_metrics_read(metrics, values, 256, &count, NULL);
- * uc_metrics_free(metrics);
+ * for (;;) {
+ *   double values[256];
+ *   size_t count = 0;
+ *   uint64_t now = 0;
+ *   uc_metrics_read(metrics, values, 256, &count, NULL);
+ *   uc_metrics_generation(metrics, &now, NULL);
+ *   if (now != generation) { break; }
+ *   show(json, values, count);
+ * }
  * ```
  */
 typedef struct uc_metrics_t uc_metrics_t;
@@ -904,7 +911,8 @@ uc_status_t uc_cq_new(struct uc_cq_t **cq_out, struct uc_error_t **error_out);
 /**
  * Takes the oldest event, waiting up to `timeout_ms` for one (0 = do not wait, UINT32_MAX = for ever).
  *
- * Set `event_out->struct_size` before the call; it stays. On any status but UC_OK nothing is written to `*event_out`.
+ * Set `event_out->struct_size` before the call; it stays. On any status but UC_OK nothing is written to `*event_out`, and
+ * no event is lost.
  *
  * Ownership: `event_out->error` and `event_out->result` are the caller's to free, as is `*error_out`, if set.
  * Threads: any number at once; each event goes to one of them.
@@ -965,6 +973,9 @@ void uc_cq_free(struct uc_cq_t *cq);
  * What the values are: a JSON array in the order of `uc_metrics_read`, with objects of `group` (`storage` or
  * `metadata`), `name`, `kind` (`counter` or `gauge`) and `text`.
  *
+ * One that exists once for each topic (or whatever its label is) also has `label`, an object of `name` (`topic`) and
+ * `value`; and if Kafka has a name in JMX for such a metric, `mbean`, without the label.
+ *
  * Ownership: `*json_out` is the caller's to free with `uc_buf_free`, `*error_out`, if set, with `uc_error_free`.
  * Threads: any. Errors: UC_ERR_CLOSED, UC_ERR_INVALID_ARGUMENT. Since ABI 1.
  *
@@ -989,6 +1000,18 @@ uc_status_t uc_metrics_read(const struct uc_metrics_t *metrics,
                             size_t capacity,
                             size_t *count_out,
                             struct uc_error_t **error_out);
+
+/**
+ * Another number than before once a metric has come or gone, so that the values have another order. Cheap.
+ *
+ * Threads: any. Errors: UC_ERR_CLOSED, UC_ERR_INVALID_ARGUMENT. Since ABI 2.
+ *
+ * # Safety
+ * `generation_out` and `error_out` are null or valid for writes.
+ */
+uc_status_t uc_metrics_generation(const struct uc_metrics_t *metrics,
+                                  uint64_t *generation_out,
+                                  struct uc_error_t **error_out);
 
 /**
  * All values as text for Prometheus (format 0.0.4).
@@ -1439,6 +1462,24 @@ uc_status_t uc_metadata_size(const struct uc_metadata_t *metadata,
                              const struct uc_partition_t *partition,
                              int32_t epoch,
                              uint64_t *size_bytes_out,
+                             struct uc_error_t **error_out);
+
+/**
+ * Lets a metadata and a storage manager of this process work together: attempts that failed are cleaned up, none begins
+ * while the store is down, and a delete that can't be done now is done later. Ends what either was joined with before.
+ *
+ * Not needed for two managers whose configurations have the same `broker.id`: they are joined when both are open, unless
+ * the process has more than one of them that is not joined. The close of one of them parts them; neither keeps the other,
+ * and they may be closed and freed in any order.
+ *
+ * Ownership: both handles stay the caller's.
+ * Threads: any. Errors: UC_ERR_CLOSED. Since ABI 2.
+ *
+ * # Safety
+ * `error_out` is null or valid for writes.
+ */
+uc_status_t uc_metadata_join(const struct uc_metadata_t *metadata,
+                             const struct uc_storage_t *storage,
                              struct uc_error_t **error_out);
 
 /**

@@ -16,13 +16,15 @@ use rdkafka::client::DefaultClientContext;
 use undercroft::config::Config;
 use undercroft::metadata::log::kafka::{KafkaLog, TOPIC};
 use undercroft::metadata::log::{Cleanup, LogError, LogEvent, LogReader, MetadataLog};
-use undercroft::model::BrokerId;
+use undercroft::metadata::{AssignedPartition, MetadataEnv, MetadataManager};
+use undercroft::model::{BrokerId, KafkaUuid, LeaderEpoch, TopicIdPartition};
+use undercroft::wire::{self, LEVEL_KEY};
 
 fn servers() -> String {
     std::env::var("UNDERCROFT_TEST_KAFKA").expect("UNDERCROFT_TEST_KAFKA: host:port of a broker with id 1")
 }
 
-fn open(more: &[(&str, &str)]) -> KafkaLog {
+fn config(more: &[(&str, &str)]) -> Config {
     let mut config = Config::new();
     config.set("remote.log.metadata.common.client.bootstrap.servers", &servers());
     config.set("remote.log.metadata.topic.num.partitions", "5");
@@ -35,7 +37,11 @@ fn open(more: &[(&str, &str)]) -> KafkaLog {
     for (key, value) in more {
         config.set(key, value);
     }
-    KafkaLog::open(&config, BrokerId(1)).expect("opens")
+    config
+}
+
+fn open(more: &[(&str, &str)]) -> KafkaLog {
+    KafkaLog::open(&config(more), BrokerId(1)).expect("opens")
 }
 
 fn admin() -> AdminClient<DefaultClientContext> {
@@ -115,6 +121,63 @@ async fn a_topic_that_is_missing_is_created_compacted_or_as_the_stock_manager_do
         assert!(matches!(other.ensure().await, Err(LogError::Mismatch { .. })));
         other.close().await;
     }
+}
+
+/// Keys and values of what a partition has.
+fn contents(log: &KafkaLog, partition: i32) -> Vec<(Option<Vec<u8>>, Option<Vec<u8>>)> {
+    let mut reader = log.reader().expect("a reader");
+    reader.assign(partition, 0).expect("assigns");
+    let (mut contents, mut is_done) = (Vec::new(), false);
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while !is_done {
+        assert!(Instant::now() < deadline);
+        let mut sink = |event: LogEvent<'_>| match event {
+            LogEvent::Record { key, value, .. } => {
+                contents.push((key.map(<[u8]>::to_vec), value.map(<[u8]>::to_vec)));
+            }
+            LogEvent::End { .. } => is_done = true,
+            LogEvent::Trouble { error, .. } => println!("trouble: {error}"),
+        };
+        reader.poll(Duration::from_millis(100), &mut sink).expect("polls");
+    }
+    contents
+}
+
+/// A manager makes the topic, and its level stands in every partition, whichever of them it reads.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a broker"]
+async fn a_topic_that_a_manager_creates_has_its_level_in_every_partition() {
+    open(&[]).ensure().await.expect("the topic");
+    delete_topic().await;
+    let env = MetadataEnv {
+        runtime: tokio::runtime::Handle::current(),
+        broker_id: BrokerId(1),
+        log_dir: None,
+        cluster_id: None,
+    };
+    let manager = MetadataManager::open(&config(&[]), env).expect("opens");
+    let partition = TopicIdPartition::new(KafkaUuid([7; 16]), "orders", 0);
+    let assigned = AssignedPartition { partition: partition.clone(), leader_epoch: Some(LeaderEpoch(0)) };
+    let start = Instant::now();
+    manager.lead_and_follow(&[assigned], &[]).expect("assigns");
+    while !manager.is_ready(&partition) {
+        assert!(start.elapsed() < Duration::from_secs(60));
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    println!("created and ready after {:?}", start.elapsed());
+    let log = open(&[]);
+    log.ensure().await.expect("the topic");
+    for partition in 0..5 {
+        let contents = contents(&log, partition);
+        assert!(!contents.is_empty(), "partition {partition}");
+        for (key, value) in contents {
+            assert_eq!(key.as_deref(), Some(LEVEL_KEY.as_bytes()), "partition {partition}");
+            let record = wire::decode(&value.expect("a value")).expect("reads");
+            assert!(matches!(record, wire::Record::Level(level) if level.level == 2), "{record:?}");
+        }
+    }
+    log.close().await;
+    manager.close();
 }
 
 #[tokio::test(flavor = "multi_thread")]

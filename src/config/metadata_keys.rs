@@ -53,6 +53,38 @@ pub static IGNORE_NEWER_RECORDS: Key = Key {
            If `false` they report that they are not ready, because what the record says may matter.",
 };
 
+/// How often what was left behind is looked for.
+pub static UPKEEP_INTERVAL_MS: Key = Key {
+    name: "undercroft.metadata.upkeep.interval.ms",
+    side: Side::Metadata,
+    kind: Kind::Integer { min: 1, max: i32::MAX as i64 },
+    default: Some("30000"),
+    text: "How often a broker looks for copies and deletions that came to no end, in the partitions that it leads, in \
+           milliseconds. It does so too after each copy. A deletion that failed is tried again after this time, and after \
+           twice as long with each further failure, up to an hour.",
+};
+
+/// How long something may still arrive.
+pub static UPKEEP_GRACE_MS: Key = Key {
+    name: "undercroft.metadata.upkeep.grace.ms",
+    side: Side::Metadata,
+    kind: MILLIS,
+    default: Some("60000"),
+    text: "How long after the end of a copy or a deletion something of it may still arrive, in milliseconds: after this \
+           time the objects of an abandoned copy are looked for once more before it counts as deleted. Every five times \
+           as long brokers are asked which topics there are; one that is missing twice in a row is cleaned up after.",
+};
+
+/// How old an attempt must be to be nobody's.
+pub static COPY_LEASE_MS: Key = Key {
+    name: "undercroft.metadata.copy.lease.ms",
+    side: Side::Metadata,
+    kind: Kind::Integer { min: 1, max: i64::MAX },
+    default: Some("7200000"),
+    text: "Age in milliseconds at which another broker's copy that has not finished is taken for abandoned. Must be more \
+           than a copy may take (`upload.timeout.ms`) and what clocks may differ.",
+};
+
 /// How fresh knowledge must be that a leader decides by.
 pub static DECIDE_MS: Key = Key {
     name: "undercroft.metadata.decide.ms",
@@ -186,6 +218,9 @@ pub static ALL: &[&Key] = &[
     &INITIALIZATION_RETRY_INTERVAL_MS,
     &INITIALIZATION_RETRY_MAX_TIMEOUT_MS,
     &IGNORE_NEWER_RECORDS,
+    &UPKEEP_INTERVAL_MS,
+    &UPKEEP_GRACE_MS,
+    &COPY_LEASE_MS,
     &DECIDE_MS,
     &TOMBSTONE_DELAY_MS,
     &EMBEDDED_PATH,

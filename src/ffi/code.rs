@@ -235,7 +235,7 @@ impl From<&StorageError> for uc_code {
 impl From<&MetadataError> for uc_code {
     fn from(error: &MetadataError) -> Self {
         match error {
-            MetadataError::NotReady { .. } => Self::UC_ERR_NOT_READY,
+            MetadataError::NotReady { .. } | MetadataError::StoreDown { .. } => Self::UC_ERR_NOT_READY,
             MetadataError::TooYoung { .. } => Self::UC_ERR_TOO_YOUNG,
             MetadataError::NotAssigned { .. } => Self::UC_ERR_NOT_ASSIGNED,
             MetadataError::UnknownSegment { .. } => Self::UC_ERR_UNKNOWN_SEGMENT,

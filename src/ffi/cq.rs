@@ -11,7 +11,7 @@ use parking_lot::{Condvar, Mutex};
 
 use super::borrow::{self, Growing, Out};
 use super::boundary::{boundary, quietly};
-use super::buf::{self, uc_buf_t};
+use super::buf::{self, Buf, uc_buf_t};
 use super::code::{uc_code, uc_status_t};
 use super::error::{Failure, uc_error_t};
 use super::gate::{Call, Visit, deadline};
@@ -142,6 +142,26 @@ impl Queue {
                 return Err(Failure::timeout("uc_cq_next", timeout_ms));
             }
         }
+    }
+
+    /// Waits for an event and lets `hand_out` give it to the host. One that it could not give stays the next one.
+    pub(super) fn deliver(
+        &self,
+        timeout_ms: u32,
+        hand_out: impl FnOnce(u64, &Outcome) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        let (tag, outcome) = self.next(timeout_ms)?;
+        let handed_out = hand_out(tag, &outcome);
+        if handed_out.is_err() {
+            let mut state = self.state.lock();
+            if !state.is_closed {
+                state.events.push_front((tag, outcome));
+                state.show();
+                drop(state);
+                self.changed.notify_one();
+            }
+        }
+        handed_out
     }
 
     fn wake(&self) {
@@ -292,7 +312,8 @@ pub unsafe extern "C" fn uc_cq_new(cq_out: *mut *mut uc_cq_t, error_out: *mut *m
 
 /// Takes the oldest event, waiting up to `timeout_ms` for one (0 = do not wait, UINT32_MAX = for ever).
 ///
-/// Set `event_out->struct_size` before the call; it stays. On any status but UC_OK nothing is written to `*event_out`.
+/// Set `event_out->struct_size` before the call; it stays. On any status but UC_OK nothing is written to `*event_out`, and
+/// no event is lost.
 ///
 /// Ownership: `event_out->error` and `event_out->result` are the caller's to free, as is `*error_out`, if set.
 /// Threads: any number at once; each event goes to one of them.
@@ -315,25 +336,36 @@ pub unsafe extern "C" fn uc_cq_next(
         let queue = find(cq)?;
         // SAFETY: null, or readable as its struct_size says (# Safety).
         unsafe { borrow::check_place(event_out)? };
-        let (tag, outcome) = queue.next(timeout_ms)?;
-        let mut event = uc_event_t {
-            struct_size: 0,
-            status: uc_code::UC_OK.status(),
-            tag,
-            error: std::ptr::null_mut(),
-            result: std::ptr::null_mut(),
-        };
-        match outcome {
-            Ok(None) => {}
-            Ok(Some(bytes)) => event.result = buf::open(bytes)?,
-            Err(failure) => {
-                event.status = failure.code.status();
-                event.error = handle::open(failure)?;
+        queue.deliver(timeout_ms, |tag, outcome| {
+            let event = open_event(tag, outcome)?;
+            // SAFETY: readable and writable as its struct_size says (# Safety).
+            let written = unsafe { borrow::write_back(event_out, &event) };
+            if written.is_err() {
+                drop((handle::take::<Buf>(event.result), handle::take::<Failure>(event.error)));
             }
-        }
-        // SAFETY: readable and writable as its struct_size says (# Safety).
-        unsafe { borrow::write_back(event_out, &event) }
+            written
+        })
     })
+}
+
+/// The event as the host gets it, with handles of its own.
+fn open_event(tag: u64, outcome: &Outcome) -> Result<uc_event_t, Failure> {
+    let mut event = uc_event_t {
+        struct_size: 0,
+        status: uc_code::UC_OK.status(),
+        tag,
+        error: std::ptr::null_mut(),
+        result: std::ptr::null_mut(),
+    };
+    match outcome {
+        Ok(None) => {}
+        Ok(Some(bytes)) => event.result = buf::open(bytes.clone())?,
+        Err(failure) => {
+            event.status = failure.code.status();
+            event.error = handle::open(failure.clone())?;
+        }
+    }
+    Ok(event)
 }
 
 /// A descriptor that is readable while the queue has an event, for the host's own loop (epoll, poll, select).

@@ -1,24 +1,30 @@
 //! The metadata manager.
 
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
+use tokio::runtime::Handle;
+
+use crate::config::Config;
 use crate::metadata::{AssignedPartition, MetadataEnv, MetadataError, MetadataManager, Pending};
+use crate::metrics::Registry;
 use crate::model::{BrokerId, LeaderEpoch, Offset, PartitionDelete, PartitionDeleteState, TopicIdPartition};
+use crate::storage::StorageManager;
 
 use super::borrow::{self, Out};
-use super::boundary::{boundary, quietly};
+use super::boundary::boundary;
 use super::code::uc_status_t;
-use super::config::{self, uc_config_t};
-use super::cq::{self, uc_cq_t};
+use super::config::uc_config_t;
+use super::cq::uc_cq_t;
 use super::error::{Failure, uc_error_t};
-use super::gate::Gate;
 use super::handle::{self, noun};
-use super::metrics::{Metrics, uc_metrics_t};
+use super::joint::{self, Member};
+use super::managed::{self, Managed, Manager};
+use super::metrics::uc_metrics_t;
 use super::partition::uc_partition_t;
-use super::runtime;
 use super::segment::{uc_segment_t, uc_segment_update_t};
 use super::segments::{self, uc_segments_t};
+use super::storage::uc_storage_t;
 
 /// A metadata manager: knows which remote segment holds which offsets, and tells the other brokers.
 ///
@@ -46,56 +52,50 @@ pub enum uc_partition_delete_state {
     UC_DELETE_PARTITION_FINISHED = 2,
 }
 
-/// What `uc_metadata_free` waits for at most.
-const FREE_MS: u32 = 10_000;
-
 /// See [`uc_metadata_t`].
-pub struct Metadata {
-    manager: MetadataManager,
-    gate: Gate,
-}
+pub type Metadata = Managed<MetadataManager>;
 
 noun!(Metadata, uc_metadata_t, 0xCA);
 
+impl Manager for MetadataManager {
+    const NAME: &'static str = "the metadata manager";
+
+    fn open(config: &Config, runtime: Handle) -> Result<Self, Failure> {
+        Ok(Self::open(config, MetadataEnv::from_config(config, runtime)?)?)
+    }
+
+    fn shut(&self, _runtime: &Handle, left: Option<Duration>) -> bool {
+        shut(self, left)
+    }
+
+    fn metrics(&self) -> Arc<Registry> {
+        self.metrics()
+    }
+
+    fn member(&self) -> Member {
+        Member::Metadata(self.clone())
+    }
+}
+
 impl Metadata {
-    fn open(config: *const uc_config_t) -> Result<*mut uc_metadata_t, Failure> {
-        let config = config::snapshot(config)?;
-        let lease = runtime::lease()?;
-        let env = MetadataEnv::from_config(&config, lease.handle().clone())?;
-        let manager = MetadataManager::open(&config, env)?;
-        handle::open(Self { manager, gate: Gate::new("the metadata manager", lease) })
+    /// Lets a call in that only looks.
+    fn ask<T>(&self, ask: impl FnOnce(&MetadataManager) -> Result<T, MetadataError>) -> Result<T, Failure> {
+        let _call = self.gate.enter()?;
+        Ok(ask(&self.manager)?)
     }
 
-    fn close(&self, timeout_ms: u32) -> Result<(), Failure> {
-        self.gate.close(timeout_ms, |_, left| shut(&self.manager, left))
-    }
-
-    /// Lets a call that writes in, and gives its event to `cq`.
-    fn submit(
+    /// Lets a call in that writes and gives its event to `cq`.
+    fn write(
         &self,
         what: &'static str,
         cq: *const uc_cq_t,
         tag: u64,
         begin: impl FnOnce(&MetadataManager) -> Result<Pending, MetadataError>,
     ) -> Result<(), Failure> {
-        let call = self.gate.enter()?;
-        let ticket = cq::find(cq)?.accept(tag)?;
-        match begin(&self.manager) {
-            Ok(pending) => {
-                ticket.run(&call, what, async move { pending.await.map(|()| None) });
-                Ok(())
-            }
-            Err(error) => {
-                ticket.withdraw();
-                Err(error.into())
-            }
-        }
-    }
-
-    /// Lets a call that only looks in.
-    fn ask<T>(&self, ask: impl FnOnce(&MetadataManager) -> Result<T, MetadataError>) -> Result<T, Failure> {
-        let _call = self.gate.enter()?;
-        Ok(ask(&self.manager)?)
+        self.submit(what, cq, tag, |manager| {
+            let pending = begin(&manager)?;
+            Ok(async move { pending.await.map(|()| None) })
+        })
     }
 }
 
@@ -118,13 +118,6 @@ fn shut(manager: &MetadataManager, left: Option<Duration>) -> bool {
             manager.close();
             true
         }
-    }
-}
-
-impl Drop for Metadata {
-    fn drop(&mut self) {
-        // Only if the free was not asked for: the gate remembers a close.
-        let _ = self.close(0);
     }
 }
 
@@ -163,14 +156,8 @@ pub unsafe extern "C" fn uc_metadata_open(
     metadata_out: *mut *mut uc_metadata_t,
     error_out: *mut *mut uc_error_t,
 ) -> uc_status_t {
-    // SAFETY: null or valid for one write (# Safety).
-    let error_out = unsafe { Out::new(error_out) };
-    boundary(error_out, || {
-        // SAFETY: null or valid for one write (# Safety).
-        let metadata_out = unsafe { Out::required(metadata_out, "metadata_out")? };
-        metadata_out.set(Metadata::open(config)?);
-        Ok(())
-    })
+    // SAFETY: promised by the caller in the same words.
+    unsafe { managed::open::<MetadataManager>(config, metadata_out, "metadata_out", error_out) }
 }
 
 /// Tells which partitions this broker leads and which it follows from now on, beside those told before. Never waits.
@@ -279,7 +266,7 @@ pub unsafe extern "C" fn uc_metadata_add(
         let metadata = handle::find::<Metadata>(metadata)?;
         // SAFETY: null or readable, and so is what it points to (# Safety); copied here.
         let segment = unsafe { borrow::one(segment)?.to_model()? };
-        metadata.submit("add segment", cq, tag, |manager| manager.add(segment, admission(admission_ms)))
+        metadata.write("add segment", cq, tag, |manager| manager.add(segment, admission(admission_ms)))
     })
 }
 
@@ -306,7 +293,7 @@ pub unsafe extern "C" fn uc_metadata_update(
         let metadata = handle::find::<Metadata>(metadata)?;
         // SAFETY: null or readable, and so is what it points to (# Safety); copied here.
         let update = unsafe { borrow::one(update)?.to_model()? };
-        metadata.submit("update segment", cq, tag, |manager| manager.update(update, admission(admission_ms)))
+        metadata.write("update segment", cq, tag, |manager| manager.update(update, admission(admission_ms)))
     })
 }
 
@@ -340,7 +327,7 @@ pub unsafe extern "C" fn uc_metadata_put_partition_delete(
         let state = PartitionDeleteState::from_number(state)
             .ok_or_else(|| Failure::argument(format!("state is {state}; known are 0 to 2")))?;
         let delete = PartitionDelete { partition, broker_id: BrokerId(broker_id), event_timestamp_ms, state };
-        metadata.submit("delete partition", cq, tag, |m| m.put_partition_delete(delete, admission(admission_ms)))
+        metadata.write("delete partition", cq, tag, |m| m.put_partition_delete(delete, admission(admission_ms)))
     })
 }
 
@@ -494,6 +481,33 @@ pub unsafe extern "C" fn uc_metadata_size(
     })
 }
 
+/// Lets a metadata and a storage manager of this process work together: attempts that failed are cleaned up, none begins
+/// while the store is down, and a delete that can't be done now is done later. Ends what either was joined with before.
+///
+/// Not needed for two managers whose configurations have the same `broker.id`: they are joined when both are open, unless
+/// the process has more than one of them that is not joined. The close of one of them parts them; neither keeps the other,
+/// and they may be closed and freed in any order.
+///
+/// Ownership: both handles stay the caller's.
+/// Threads: any. Errors: UC_ERR_CLOSED. Since ABI 2.
+///
+/// # Safety
+/// `error_out` is null or valid for writes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn uc_metadata_join(
+    metadata: *const uc_metadata_t,
+    storage: *const uc_storage_t,
+    error_out: *mut *mut uc_error_t,
+) -> uc_status_t {
+    // SAFETY: null or valid for one write (# Safety).
+    let error_out = unsafe { Out::new(error_out) };
+    boundary(error_out, || {
+        let (metadata, _inside_metadata) = managed::enter::<MetadataManager>(metadata)?;
+        let (storage, _inside_storage) = managed::enter::<StorageManager>(storage)?;
+        joint::join(storage.number, metadata.number)
+    })
+}
+
 /// The metrics of the manager. They may outlive it.
 ///
 /// Ownership: `*metrics_out` is the caller's to free with `uc_metrics_free`, `*error_out`, if set, with `uc_error_free`.
@@ -507,14 +521,8 @@ pub unsafe extern "C" fn uc_metadata_metrics(
     metrics_out: *mut *mut uc_metrics_t,
     error_out: *mut *mut uc_error_t,
 ) -> uc_status_t {
-    // SAFETY: null or valid for one write (# Safety).
-    let error_out = unsafe { Out::new(error_out) };
-    boundary(error_out, || {
-        // SAFETY: null or valid for one write (# Safety).
-        let metrics_out = unsafe { Out::required(metrics_out, "metrics_out")? };
-        metrics_out.set(handle::open(Metrics(handle::find::<Metadata>(metadata)?.manager.metrics()))?);
-        Ok(())
-    })
+    // SAFETY: promised by the caller in the same words.
+    unsafe { managed::metrics::<MetadataManager>(metadata, metrics_out, error_out) }
 }
 
 /// Closes the manager: new calls answer UC_ERR_CLOSED, submissions give their events. Waits up to `timeout_ms` for that,
@@ -532,9 +540,8 @@ pub unsafe extern "C" fn uc_metadata_close(
     timeout_ms: u32,
     error_out: *mut *mut uc_error_t,
 ) -> uc_status_t {
-    // SAFETY: null or valid for one write (# Safety).
-    let error_out = unsafe { Out::new(error_out) };
-    boundary(error_out, || handle::find::<Metadata>(metadata)?.close(timeout_ms))
+    // SAFETY: promised by the caller in the same words.
+    unsafe { managed::close::<MetadataManager>(metadata, timeout_ms, error_out) }
 }
 
 /// Frees a manager, closing it first (waiting up to ten seconds) if nobody did. Nothing happens if it is null or freed
@@ -543,9 +550,5 @@ pub unsafe extern "C" fn uc_metadata_close(
 /// Threads: any. Since ABI 1.
 #[unsafe(no_mangle)]
 pub extern "C" fn uc_metadata_free(metadata: *mut uc_metadata_t) {
-    quietly((), || {
-        if let Some(metadata) = handle::take::<Metadata>(metadata) {
-            let _ = metadata.close(FREE_MS);
-        }
-    });
+    managed::free::<MetadataManager>(metadata);
 }

@@ -4,7 +4,7 @@
 //! pointers. Never: a decision about segments, a panic that leaves it, a handle that is dereferenced, a callback into
 //! the host. The law that a host may rely on is `docs/ABI.md`.
 //!
-//! Plumbing: `code`, `error`, `boundary`, `borrow`, `handle`, `hook`, `signal`, `runtime`, `gate`. Everything else is
+//! Plumbing: `code`, `error`, `boundary`, `borrow`, `handle`, `hook`, `signal`, `runtime`, `gate`, `managed`, `joint`. Everything else is
 //! one noun of the header each, and each of its functions has three steps: borrow, call one safe function, hand out.
 #![allow(clippy::disallowed_methods, reason = "shell: waits for hosts' time-outs and owns the runtime's threads")]
 #![allow(non_camel_case_types, reason = "types of the header carry C's names")]
@@ -17,6 +17,8 @@ mod boundary;
 mod gate;
 mod handle;
 mod hook;
+mod joint;
+mod managed;
 mod runtime;
 mod signal;
 

@@ -5,21 +5,23 @@ use std::time::Duration;
 
 use tokio::runtime::Handle;
 
+use crate::config::Config;
+use crate::metrics::Registry;
 use crate::model::{IndexType, SegmentMetadata};
 use crate::storage::{StorageEnv, StorageManager};
 
 use super::borrow::{self, Out};
-use super::boundary::{boundary, quietly};
+use super::boundary::boundary;
 use super::buf::{self, uc_buf_t};
 use super::code::uc_status_t;
-use super::config::{self, uc_config_t};
-use super::cq::{self, uc_cq_t};
+use super::config::uc_config_t;
+use super::cq::uc_cq_t;
 use super::error::{Failure, uc_error_t};
-use super::gate::Gate;
 use super::handle::{self, noun};
-use super::metrics::{Metrics, uc_metrics_t};
+use super::joint::Member;
+use super::managed::{self, Managed, Manager};
+use super::metrics::uc_metrics_t;
 use super::reader::{Reader, uc_reader_t};
-use super::runtime;
 use super::segment::{uc_segment_files_t, uc_segment_t};
 
 /// A storage manager: copies closed segments to an object store, reads them back and deletes them.
@@ -48,46 +50,36 @@ pub enum uc_index_type {
     UC_INDEX_LEADER_EPOCH = 4,
 }
 
-/// What `uc_storage_free` waits for at most.
-const FREE_MS: u32 = 10_000;
-
 /// See [`uc_storage_t`].
-pub struct Storage {
-    manager: StorageManager,
-    pub(super) gate: Gate,
-}
+pub type Storage = Managed<StorageManager>;
 
 noun!(Storage, uc_storage_t, 0xC7);
 
-impl Storage {
-    fn open(config: *const uc_config_t) -> Result<*mut uc_storage_t, Failure> {
-        let config = config::snapshot(config)?;
-        let lease = runtime::lease()?;
-        let manager = StorageManager::open(&config, StorageEnv { runtime: lease.handle().clone() })?;
-        handle::open(Self { manager, gate: Gate::new("the storage manager", lease) })
+impl Manager for StorageManager {
+    const NAME: &'static str = "the storage manager";
+
+    fn open(config: &Config, runtime: Handle) -> Result<Self, Failure> {
+        Ok(Self::open(config, StorageEnv { runtime })?)
     }
 
-    fn close(&self, timeout_ms: u32) -> Result<(), Failure> {
-        self.gate.close(timeout_ms, |runtime, left| shut(&self.manager, runtime, left))
-    }
-}
-
-fn shut(manager: &StorageManager, runtime: &Handle, left: Option<Duration>) -> bool {
-    runtime.block_on(async {
-        match left {
-            Some(left) => tokio::time::timeout(left, manager.close()).await.is_ok(),
-            None => {
-                manager.close().await;
-                true
+    fn shut(&self, runtime: &Handle, left: Option<Duration>) -> bool {
+        runtime.block_on(async {
+            match left {
+                Some(left) => tokio::time::timeout(left, self.close()).await.is_ok(),
+                None => {
+                    self.close().await;
+                    true
+                }
             }
-        }
-    })
-}
+        })
+    }
 
-impl Drop for Storage {
-    fn drop(&mut self) {
-        // Only if the free was not asked for: the gate remembers a close.
-        let _ = self.close(0);
+    fn metrics(&self) -> Arc<Registry> {
+        self.metrics()
+    }
+
+    fn member(&self) -> Member {
+        Member::Storage(self.clone())
     }
 }
 
@@ -125,14 +117,8 @@ pub unsafe extern "C" fn uc_storage_open(
     storage_out: *mut *mut uc_storage_t,
     error_out: *mut *mut uc_error_t,
 ) -> uc_status_t {
-    // SAFETY: null or valid for one write (# Safety).
-    let error_out = unsafe { Out::new(error_out) };
-    boundary(error_out, || {
-        // SAFETY: null or valid for one write (# Safety).
-        let storage_out = unsafe { Out::required(storage_out, "storage_out")? };
-        storage_out.set(Storage::open(config)?);
-        Ok(())
-    })
+    // SAFETY: promised by the caller in the same words.
+    unsafe { managed::open::<StorageManager>(config, storage_out, "storage_out", error_out) }
 }
 
 /// Copies a segment with its indexes to the store and waits for it.
@@ -162,8 +148,7 @@ pub unsafe extern "C" fn uc_storage_copy(
     boundary(error_out, || {
         // SAFETY: null or valid for one write (# Safety).
         let custom_out = unsafe { Out::new(custom_metadata_out) };
-        let storage = handle::find::<Storage>(storage)?;
-        let call = storage.gate.enter()?;
+        let (storage, call) = managed::enter::<StorageManager>(storage)?;
         // SAFETY: null or readable, and so is what they point to (# Safety); copied here.
         let (segment, files) = unsafe { (self::segment(segment)?, borrow::one(files)?.to_model()?) };
         let custom = call.wait("copy", timeout_ms, storage.manager.copy(&segment, &files))?;
@@ -196,13 +181,9 @@ pub unsafe extern "C" fn uc_storage_copy_submit(
     let error_out = unsafe { Out::new(error_out) };
     boundary(error_out, || {
         let storage = handle::find::<Storage>(storage)?;
-        let call = storage.gate.enter()?;
         // SAFETY: null or readable, and so is what they point to (# Safety); copied here.
         let (segment, files) = unsafe { (self::segment(segment)?, borrow::one(files)?.to_model()?) };
-        let manager = storage.manager.clone();
-        let work = async move { manager.copy(&segment, &files).await };
-        cq::find(cq)?.accept(tag)?.run(&call, "copy", work);
-        Ok(())
+        storage.submit("copy", cq, tag, |manager| Ok(async move { manager.copy(&segment, &files).await }))
     })
 }
 
@@ -231,8 +212,7 @@ pub unsafe extern "C" fn uc_storage_fetch(
     boundary(error_out, || {
         // SAFETY: null or valid for one write (# Safety).
         let reader_out = unsafe { Out::required(reader_out, "reader_out")? };
-        let storage = handle::find::<Storage>(storage)?;
-        let call = storage.gate.enter()?;
+        let (storage, call) = managed::enter::<StorageManager>(storage)?;
         // SAFETY: null or readable, and so is what it points to (# Safety); copied here.
         let segment = unsafe { self::segment(segment)? };
         let _runtime = call.handle().enter();
@@ -267,8 +247,7 @@ pub unsafe extern "C" fn uc_storage_fetch_index(
     boundary(error_out, || {
         // SAFETY: null or valid for one write (# Safety).
         let bytes_out = unsafe { Out::required(bytes_out, "bytes_out")? };
-        let storage = handle::find::<Storage>(storage)?;
-        let call = storage.gate.enter()?;
+        let (storage, call) = managed::enter::<StorageManager>(storage)?;
         // SAFETY: null or readable, and so is what it points to (# Safety); copied here.
         let segment = unsafe { self::segment(segment)? };
         let index = self::index(index_type)?;
@@ -300,14 +279,11 @@ pub unsafe extern "C" fn uc_storage_fetch_index_submit(
     let error_out = unsafe { Out::new(error_out) };
     boundary(error_out, || {
         let storage = handle::find::<Storage>(storage)?;
-        let call = storage.gate.enter()?;
         // SAFETY: null or readable, and so is what it points to (# Safety); copied here.
         let segment = unsafe { self::segment(segment)? };
         let index = self::index(index_type)?;
-        let manager = storage.manager.clone();
-        let work = async move { manager.fetch_index(&segment, index).await.map(Some) };
-        cq::find(cq)?.accept(tag)?.run(&call, index.name(), work);
-        Ok(())
+        let work = |manager: StorageManager| Ok(async move { manager.fetch_index(&segment, index).await.map(Some) });
+        storage.submit(index.name(), cq, tag, work)
     })
 }
 
@@ -331,8 +307,7 @@ pub unsafe extern "C" fn uc_storage_delete(
     // SAFETY: null or valid for one write (# Safety).
     let error_out = unsafe { Out::new(error_out) };
     boundary(error_out, || {
-        let storage = handle::find::<Storage>(storage)?;
-        let call = storage.gate.enter()?;
+        let (storage, call) = managed::enter::<StorageManager>(storage)?;
         // SAFETY: null or readable, and so is what they point to (# Safety); copied here.
         let segments = unsafe { self::segments(segments, count)? };
         call.wait("delete", timeout_ms, storage.manager.delete(&segments))
@@ -361,13 +336,9 @@ pub unsafe extern "C" fn uc_storage_delete_submit(
     let error_out = unsafe { Out::new(error_out) };
     boundary(error_out, || {
         let storage = handle::find::<Storage>(storage)?;
-        let call = storage.gate.enter()?;
         // SAFETY: null or readable, and so is what they point to (# Safety); copied here.
         let segments = unsafe { self::segments(segments, count)? };
-        let manager = storage.manager.clone();
-        let work = async move { manager.delete(&segments).await.map(|()| None) };
-        cq::find(cq)?.accept(tag)?.run(&call, "delete", work);
-        Ok(())
+        storage.submit("delete", cq, tag, |manager| Ok(async move { manager.delete(&segments).await.map(|()| None) }))
     })
 }
 
@@ -387,8 +358,8 @@ pub unsafe extern "C" fn uc_storage_check(
     // SAFETY: null or valid for one write (# Safety).
     let error_out = unsafe { Out::new(error_out) };
     boundary(error_out, || {
-        let storage = handle::find::<Storage>(storage)?;
-        storage.gate.enter()?.wait("check", timeout_ms, storage.manager.check())
+        let (storage, call) = managed::enter::<StorageManager>(storage)?;
+        call.wait("check", timeout_ms, storage.manager.check())
     })
 }
 
@@ -405,14 +376,8 @@ pub unsafe extern "C" fn uc_storage_metrics(
     metrics_out: *mut *mut uc_metrics_t,
     error_out: *mut *mut uc_error_t,
 ) -> uc_status_t {
-    // SAFETY: null or valid for one write (# Safety).
-    let error_out = unsafe { Out::new(error_out) };
-    boundary(error_out, || {
-        // SAFETY: null or valid for one write (# Safety).
-        let metrics_out = unsafe { Out::required(metrics_out, "metrics_out")? };
-        metrics_out.set(handle::open(Metrics(handle::find::<Storage>(storage)?.manager.metrics()))?);
-        Ok(())
-    })
+    // SAFETY: promised by the caller in the same words.
+    unsafe { managed::metrics::<StorageManager>(storage, metrics_out, error_out) }
 }
 
 /// Closes the manager: new calls and reads answer UC_ERR_CLOSED, those under way are cancelled and answer
@@ -431,9 +396,8 @@ pub unsafe extern "C" fn uc_storage_close(
     timeout_ms: u32,
     error_out: *mut *mut uc_error_t,
 ) -> uc_status_t {
-    // SAFETY: null or valid for one write (# Safety).
-    let error_out = unsafe { Out::new(error_out) };
-    boundary(error_out, || handle::find::<Storage>(storage)?.close(timeout_ms))
+    // SAFETY: promised by the caller in the same words.
+    unsafe { managed::close::<StorageManager>(storage, timeout_ms, error_out) }
 }
 
 /// Frees a manager, closing it first (waiting up to ten seconds) if nobody did. Readers of it answer UC_ERR_CLOSED from
@@ -442,9 +406,5 @@ pub unsafe extern "C" fn uc_storage_close(
 /// Threads: any. Since ABI 1.
 #[unsafe(no_mangle)]
 pub extern "C" fn uc_storage_free(storage: *mut uc_storage_t) {
-    quietly((), || {
-        if let Some(storage) = handle::take::<Storage>(storage) {
-            let _ = storage.close(FREE_MS);
-        }
-    });
+    managed::free::<StorageManager>(storage);
 }

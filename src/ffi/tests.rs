@@ -4,3 +4,4 @@ mod borrow;
 mod boundary;
 mod completion;
 mod handle;
+mod joint;

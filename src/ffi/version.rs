@@ -6,7 +6,7 @@ use super::boundary::quietly;
 use super::code::{uc_code, uc_status_t};
 
 /// Number of the ABI: the header's UC_ABI_VERSION. Grows with additions; what was there before goes on working.
-pub const ABI_VERSION: u32 = 1;
+pub const ABI_VERSION: u32 = 2;
 
 static VERSION: &CStr = match CStr::from_bytes_with_nul(concat!(env!("CARGO_PKG_VERSION"), "\0").as_bytes()) {
     Ok(text) => text,

@@ -14,6 +14,9 @@ pub enum MetadataError {
     /// Delayed upload: the segment stays local only for now. Nothing was written; ask again later.
     #[error("{segment} stays local only for now: {why} (`remote.copy.lag.ms`, `remote.copy.lag.bytes`)")]
     TooYoung { segment: SegmentId, why: String },
+    /// The store is known to be down: an attempt would only leave something behind. Nothing was written; ask again later.
+    #[error("{segment} is not copied while the store is down: {why}")]
+    StoreDown { segment: SegmentId, why: String },
     /// This manager was not told to follow the partition, or was told to stop.
     #[error("no resource found for partition {partition}: this broker neither leads nor follows it")]
     NotAssigned { partition: TopicIdPartition },
@@ -46,13 +49,12 @@ impl MetadataError {
     #[must_use]
     pub fn is_retriable(&self) -> bool {
         match self {
-            Self::NotReady { .. } | Self::TooYoung { .. } => true,
+            Self::NotReady { .. } | Self::TooYoung { .. } | Self::StoreDown { .. } | Self::Timeout { .. } => true,
             Self::Log(error) => error.is_retriable(),
             Self::NotAssigned { .. }
             | Self::UnknownSegment { .. }
             | Self::Refused { .. }
             | Self::InvalidArgument { .. }
-            | Self::Timeout { .. }
             | Self::Config(_)
             | Self::Closed
             | Self::Internal { .. } => false,
@@ -67,5 +69,18 @@ impl From<LogError> for MetadataError {
             LogError::Config(error) => Self::Config(error),
             other => Self::Log(other),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_not_done_in_time_may_be_tried_again_wherever_the_time_was_lost() {
+        let what = || "write".to_owned();
+        let log = LogError::Timeout { what: what(), log: "log".to_owned(), waited_ms: 1 };
+        assert!(MetadataError::Log(log).is_retriable());
+        assert!(MetadataError::Timeout { what: what(), waited_ms: 1 }.is_retriable());
     }
 }

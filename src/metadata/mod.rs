@@ -4,11 +4,13 @@
 //! has this offset of this epoch". Never: the bytes of a segment.
 //!
 //! `partition` and `plan` are pure: what is known and what should be written. `log` is where records live. `manager`
-//! joins them: a thread that reads, calls that write and wait for what was read. `survey` looks at a whole log, for people.
+//! joins them: a thread that reads, calls that write and wait for what was read. `survey` looks at a whole log, for people;
+//! `migration` takes the topic from one level to the next.
 
 mod error;
 pub mod log;
 mod manager;
+pub mod migration;
 pub mod partition;
 pub mod plan;
 pub mod survey;

@@ -51,6 +51,7 @@ void test_metrics(void);
 void test_storage(void);
 void test_reader(void);
 void test_metadata(void);
+void test_joint(void);
 void test_tiering(void);
 void test_close(void);
 

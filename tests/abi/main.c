@@ -72,6 +72,7 @@ int main(void) {
   test_storage();
   test_reader();
   test_metadata();
+  test_joint();
   test_tiering();
   test_close();
   fixture_close();

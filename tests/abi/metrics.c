@@ -26,11 +26,18 @@ static void metrics_are_described_read_and_printed_also_after_the_close(void) {
   EXPECT(UC_OK, uc_metrics_read(metrics, values, 512, &count, &error));
   EXPECT(UC_ERR_INVALID_ARGUMENT, uc_metrics_read(metrics, NULL, 1, &count, &error));
   EXPECT(UC_ERR_INVALID_ARGUMENT, uc_metrics_read(metrics, values, 1, NULL, &error));
+  uint64_t generation = 99;
+  EXPECT(UC_OK, uc_metrics_generation(metrics, &generation, &error));
+  uint64_t later = 98;
+  EXPECT(UC_OK, uc_metrics_generation(metrics, &later, &error));
+  CHECK(generation == later);
+  EXPECT(UC_ERR_INVALID_ARGUMENT, uc_metrics_generation(metrics, NULL, &error));
   EXPECT(UC_OK, uc_metrics_prometheus(metrics, &text, &error));
   CHECK(uc_buf_view(text, &bytes, &len) == UC_OK && len > 6 && memcmp(bytes, "# HELP", 6) == 0);
   uc_buf_free(json);
   uc_buf_free(text);
   uc_metrics_free(metrics);
+  EXPECT(UC_ERR_CLOSED, uc_metrics_generation(metrics, &generation, &error));
   EXPECT(UC_ERR_CLOSED, uc_metrics_read(metrics, values, 1, &count, &error));
 }
 

@@ -81,3 +81,26 @@ fn a_close_that_runs_out_of_time_says_so_and_the_visitor_ends_in_peace() {
     assert!(gate.close(10, shut()).is_err_and(|e| e.code == uc_code::UC_ERR_TIMEOUT));
     assert!(call.wait("test", UNBOUNDED, async { Ok::<_, Failure>(Bytes::new()) }).is_ok());
 }
+
+#[test]
+fn an_event_that_could_not_be_handed_out_is_the_next_one_again() {
+    let (gate, queue) = (gate(), Arc::new(Queue::default()));
+    for tag in 1..=2 {
+        let call = gate.enter().expect("open");
+        let done = Ok(Some(Bytes::from(format!("result {tag}"))));
+        queue.accept(tag).expect("open").run::<Failure>(&call, "test", std::future::ready(done));
+        let taken = queue.deliver(UNBOUNDED, |_, _| Err(Failure::internal("no handle to be had")));
+        assert!(taken.is_err_and(|e| e.code == uc_code::UC_ERR_INTERNAL));
+    }
+    for tag in 1..=2 {
+        let mut got = None;
+        let deliver = queue.deliver(UNBOUNDED, |tag, outcome| {
+            got = Some((tag, outcome.clone()));
+            Ok(())
+        });
+        assert_eq!(deliver, Ok(()));
+        let result = Some(Bytes::from(format!("result {tag}")));
+        assert_eq!(got, Some((tag, Ok(result))));
+    }
+    assert!(queue.next(0).is_err_and(|e| e.code == uc_code::UC_ERR_TIMEOUT));
+}

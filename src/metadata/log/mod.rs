@@ -110,8 +110,35 @@ pub trait MetadataLog: Send + Sync + 'static {
         Err(LogError::Unsupported { what: format!("ask for the settings of {of}"), log: "this log".to_owned() })
     }
 
+    /// Which of these topics there are, and where the log is led. Names are distinct.
+    ///
+    /// [`LogError::Unsupported`] from a log without brokers, which is what an implementation says that has no other.
+    async fn presence(&self, topics: &[Arc<str>]) -> Result<Presence, LogError> {
+        let _ = topics;
+        Err(LogError::Unsupported { what: "ask which topics there are".to_owned(), log: "this log".to_owned() })
+    }
+
     /// Ends all work; what is in flight fails with [`LogError::Closed`]. Takes a bounded time.
     async fn close(&self);
+}
+
+/// What a broker knows of topics, at one moment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Presence {
+    /// One for each topic that was asked for, in their order.
+    pub topics: Vec<TopicPresence>,
+    /// Partitions of the log that the broker leads in which we run: each is led by one broker at a time, or by none.
+    pub led_here: Vec<i32>,
+}
+
+/// Whether there is a topic of a name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TopicPresence {
+    Known(KafkaUuid),
+    /// A broker that answered knows none.
+    Missing,
+    /// It cannot be told: rights are missing, or brokers know no ids.
+    Unknown,
 }
 
 /// Who has settings.

@@ -10,15 +10,18 @@ use tokio::sync::{Semaphore, watch};
 use crate::config::Config;
 use crate::metadata::MetadataError;
 use crate::metadata::log::{LogShape, MetadataLog};
+use crate::metadata::plan::Standing;
 use crate::metrics::Registry;
-use crate::model::TopicIdPartition;
+use crate::model::{LeaderEpoch, TopicIdPartition};
+use crate::wire::metadata_partition;
 
-use super::delay::Delay;
-use super::directory::{Assignment, Bound, Directory};
+use super::delay::{Delay, now_ms};
+use super::directory::{Assignment, Bound, Directory, MetaPartition, SharedState};
 use super::env::{MetadataEnv, Options};
 use super::inquiry::Inquiry;
 use super::instruments::Instruments;
 use super::quiet::Quiet;
+use super::upkeep::Upkeep;
 use super::waiters::Waiters;
 
 const QUESTIONS_MAX: usize = 16;
@@ -33,6 +36,7 @@ pub(super) struct Core {
     pub(super) waiters: Mutex<Waiters>,
     pub(super) delay: Delay,
     pub(super) inquiry: Inquiry,
+    pub(super) upkeep: Upkeep,
     /// Limits the questions for epochs and settings that are asked at one time.
     pub(super) questions: Semaphore,
     /// Whether the log may no longer be the right one; looked at again.
@@ -93,8 +97,10 @@ impl Core {
     pub(super) fn new(config: &Config, env: MetadataEnv, log: Arc<dyn MetadataLog>) -> Result<Self, MetadataError> {
         let mut registry = Registry::new();
         let instruments = Instruments::register(&mut registry);
+        let options = Options::read(config)?;
+        let upkeep = Upkeep::new(options.upkeep, &mut registry, now_ms());
         Ok(Self {
-            options: Options::read(config)?,
+            options,
             env,
             log,
             registry: Arc::new(registry),
@@ -103,6 +109,7 @@ impl Core {
             waiters: Mutex::default(),
             delay: Delay::new(config)?,
             inquiry: Inquiry::default(),
+            upkeep,
             questions: Semaphore::new(QUESTIONS_MAX),
             is_in_doubt: AtomicBool::new(false),
             shape: RwLock::default(),
@@ -171,6 +178,40 @@ impl Core {
         *self.startup_failure.lock() = None;
         self.is_in_doubt.store(false, Ordering::Release);
         self.count_partitions();
+    }
+
+    pub(super) fn is_doubted(&self) -> bool {
+        self.is_in_doubt.load(Ordering::Acquire)
+    }
+
+    /// Milliseconds since 1970.
+    pub(super) fn now_ms(&self) -> i64 {
+        now_ms()
+    }
+
+    /// What this process may decide of a user partition whose records are in `meta`.
+    pub(super) fn standing(&self, meta: &MetaPartition, leadership: Option<LeaderEpoch>) -> Standing {
+        Standing {
+            level: meta.level(),
+            me: self.env.broker_id,
+            leadership,
+            is_current: meta.is_current(self.options.decide),
+            now_ms: now_ms(),
+        }
+    }
+
+    /// Epoch of the leadership of an assigned partition; see [`super::leadership::Leadership::now`].
+    pub(super) fn leadership(&self, partition: &TopicIdPartition) -> Option<LeaderEpoch> {
+        self.directory.read().assignment(partition)?.leadership.now()
+    }
+
+    /// State of a partition that is read here, whether it is assigned or not, as far as it is read.
+    pub(super) fn known_state(&self, partition: &TopicIdPartition) -> Option<SharedState> {
+        let directory = self.directory.read();
+        let index = metadata_partition(&partition.topic_id, partition.partition, directory.partitions()?);
+        let meta = directory.meta.get(&index)?;
+        let states = meta.states.lock();
+        states.get(partition).cloned()
     }
 
     /// Whether a partition answers and takes writes.

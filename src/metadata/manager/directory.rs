@@ -120,6 +120,23 @@ impl Directory {
         unused.iter().filter_map(|index| self.meta.remove(index)).collect()
     }
 
+    /// Reads these metadata partitions, and no others, also on behalf of topics that nobody leads any more.
+    pub(super) fn care_for(&mut self, indexes: &[i32]) {
+        let Some(partitions) = self.partitions else { return };
+        for meta in self.meta.values() {
+            meta.set_cared_for(indexes.contains(&meta.index));
+        }
+        let level = self.level;
+        for &index in indexes.iter().filter(|&&index| (0..partitions).contains(&index)) {
+            self.meta.entry(index).or_insert_with(|| {
+                let meta = MetaPartition::new(index, level);
+                meta.set_cared_for(true);
+                meta.ask();
+                Arc::new(meta)
+            });
+        }
+    }
+
     pub(super) fn clear(&mut self) -> Vec<Arc<Assignment>> {
         self.meta.clear();
         self.assigned.drain().map(|(_, assignment)| assignment).collect()

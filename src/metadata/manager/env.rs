@@ -11,6 +11,8 @@ use crate::metadata::log::embedded::{EmbeddedLog, EmbeddedOptions};
 use crate::metadata::log::kafka::{CLIENT_PREFIXES, KafkaLog};
 use crate::model::BrokerId;
 
+use super::upkeep;
+
 /// What a manager is given by its process.
 #[derive(Debug, Clone)]
 pub struct MetadataEnv {
@@ -48,6 +50,7 @@ pub(super) struct Options {
     /// First pause between two tries; it doubles up to [`RETRY_PAUSE_MAX`].
     pub(super) retry_pause: Duration,
     pub(super) are_newer_records_ignored: bool,
+    pub(super) upkeep: upkeep::Options,
     /// A leader decides by what it knows only if that is younger (T of the rules).
     pub(super) decide: Duration,
 }
@@ -58,6 +61,7 @@ impl Options {
             consume_wait: config.millis(&keys::CONSUME_WAIT_MS)?,
             retry_pause: config.millis(&keys::INITIALIZATION_RETRY_INTERVAL_MS)?.min(RETRY_PAUSE_MAX),
             are_newer_records_ignored: config.boolean(&keys::IGNORE_NEWER_RECORDS)?,
+            upkeep: upkeep::Options::read(config)?,
             decide: config.millis(&keys::DECIDE_MS)?,
         })
     }

@@ -65,6 +65,14 @@ impl Leadership {
         self.standing.lock().told == told
     }
 
+    /// The epoch of this leadership if it is one and known by now; unknown if nobody can tell it.
+    pub(super) fn now(&self) -> Option<LeaderEpoch> {
+        match self.standing.lock().role {
+            Role::Leader(epoch) => Some(epoch),
+            Role::Follower | Role::Asking(_) => None,
+        }
+    }
+
     /// Wakes everybody who waits for an epoch.
     pub(super) fn wake(&self) {
         let _standing = self.standing.lock();

@@ -46,7 +46,7 @@ pub(super) fn end_is_met(core: &Arc<Core>, meta: &Arc<MetaPartition>, end: i64, 
         // Until the reader meets one: somebody else's will do.
         while meta.is_level_awaited() && !core.is_closed() {
             match append(&core, meta.index).await {
-                Ok(()) => {
+                Ok(_) => {
                     quiet.succeeded(DOING);
                     core.sleep(core.options.consume_wait).await;
                 }
@@ -62,7 +62,27 @@ pub(super) fn end_is_met(core: &Arc<Core>, meta: &Arc<MetaPartition>, end: i64, 
     });
 }
 
-async fn append(core: &Core, index: i32) -> Result<(), LogError> {
+/// A round is over: tells once if the log cleaner may drop what only records without a key say. Nothing is done about it, as
+/// that needs the migration.
+pub(super) fn warn_of_loss(meta: &MetaPartition, shape: Option<&LogShape>, is_said: &mut bool) {
+    if *is_said || !shape.is_some_and(|shape| shape.cleanup.is_compacted() && !shape.is_ours_alone) {
+        return;
+    }
+    let facts: usize = meta.states.lock().values().map(|state| state.read().work().unkeyed_facts).sum();
+    if facts > 0 {
+        *is_said = true;
+        tracing::error!(
+            "the metadata log is compacted, and in metadata partition {} alone {facts} facts about remote segments stand in \
+             records without a key, which the log cleaner drops without a word: those segments will be forgotten, and \
+             their data neither read nor deleted. Set its cleanup.policy to `delete` and its retention.ms to -1 now, and \
+             migrate it with `undercroft metadata migrate`, which compacts it when that is safe",
+            meta.index
+        );
+    }
+}
+
+/// Says level 2 of a partition; resolves to the record's offset.
+pub(super) async fn append(core: &Core, index: i32) -> Result<i64, LogError> {
     let record = LevelRecord { level: Level::Two.number(), timestamp_ms: now_ms() };
-    core.log.append(index, Some(RecordKey::Level.to_bytes()), Some(encode_level(record))).await.map(|_| ())
+    core.log.append(index, Some(RecordKey::Level.to_bytes()), Some(encode_level(record))).await
 }

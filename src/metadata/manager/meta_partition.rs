@@ -41,6 +41,8 @@ pub(super) struct MetaPartition {
     is_level_awaited: AtomicBool,
     /// Everything that was in the log at this time is known.
     known_as_of: Mutex<Option<Instant>>,
+    /// Whether it is read on behalf of topics that nobody leads any more.
+    is_cared_for: AtomicBool,
     pub(super) states: Mutex<HashMap<TopicIdPartition, SharedState>>,
 }
 
@@ -61,6 +63,7 @@ impl MetaPartition {
             level: Mutex::new(level),
             is_level_awaited: AtomicBool::new(false),
             known_as_of: Mutex::new(None),
+            is_cared_for: AtomicBool::new(false),
             states: Mutex::new(HashMap::new()),
         }
     }
@@ -111,8 +114,17 @@ impl MetaPartition {
         state
     }
 
+    pub(super) fn is_cared_for(&self) -> bool {
+        self.is_cared_for.load(Ordering::Acquire)
+    }
+
+    /// Called under the directory's write lock.
+    pub(super) fn set_cared_for(&self, is_cared_for: bool) {
+        self.is_cared_for.store(is_cared_for, Ordering::Release);
+    }
+
     pub(super) fn is_unused(&self) -> bool {
-        self.users.load(Ordering::Acquire) == 0 && self.in_flight.load(Ordering::Acquire) == 0
+        !self.is_cared_for() && self.users.load(Ordering::Acquire) == 0 && self.in_flight.load(Ordering::Acquire) == 0
     }
 
     pub(super) fn write_begins(&self) {
@@ -174,6 +186,7 @@ impl MetaPartition {
     }
 
     /// Whether everything is known that was in the log `within` ago: only then a leader may decide by what it knows.
+    #[allow(dead_code, reason = "asked by writers, which come with the upkeep")]
     pub(super) fn is_current(&self, within: Duration) -> bool {
         self.known_as_of.lock().is_some_and(|as_of| as_of.elapsed() < within)
     }

@@ -28,6 +28,7 @@ mod reading;
 mod startup;
 #[cfg(test)]
 mod tests;
+mod upkeep;
 mod waiters;
 mod write;
 
@@ -40,7 +41,10 @@ use std::time::Duration;
 
 use crate::config::Config;
 use crate::metrics::Registry;
-use crate::model::{LeaderEpoch, Offset, PartitionDelete, SegmentMetadata, SegmentUpdate, TopicIdPartition};
+use crate::model::{
+    LeaderEpoch, Offset, PartitionDelete, SegmentLedger, SegmentMetadata, SegmentObjects, SegmentUpdate,
+    TopicIdPartition,
+};
 
 use super::MetadataError;
 use super::log::MetadataLog;
@@ -90,6 +94,7 @@ impl MetadataManager {
     pub fn open_with_log(config: &Config, env: MetadataEnv, log: Arc<dyn MetadataLog>) -> Result<Self, MetadataError> {
         let core = Arc::new(Core::new(config, env, log)?);
         startup::spawn(&core);
+        upkeep::spawn(&core);
         Ok(Self { lifetime: Arc::new(Lifetime::begin(core)?) })
     }
 
@@ -209,7 +214,9 @@ impl MetadataManager {
         self.look(partition, |state| state.highest_offset(epoch))
     }
 
-    /// Segments in every state, of one epoch or of all, by start offset; those whose deletion has ended are gone.
+    /// Segments in every state, of one epoch or of all, by start offset; those whose deletion has ended are gone, and so
+    /// are those whose deletion the host was told to have ended ([`MetadataManager::ledger`]). With a joined storage side
+    /// abandoned copies are not shown either, as they are removed without the host.
     ///
     /// # Errors
     /// See [`MetadataManager`].
@@ -218,7 +225,11 @@ impl MetadataManager {
         partition: &TopicIdPartition,
         epoch: Option<LeaderEpoch>,
     ) -> Result<Vec<SegmentMetadata>, MetadataError> {
-        self.look(partition, |state| state.list(epoch))
+        let upkeep = &self.core()?.upkeep;
+        self.look(partition, |state| match upkeep.hides(state) {
+            false => state.list(epoch),
+            true => upkeep.shown(state.list(epoch)),
+        })
     }
 
     /// Sum of the sizes of the segments that [`MetadataManager::list`] shows of `epoch`, in every state.
@@ -226,7 +237,24 @@ impl MetadataManager {
     /// # Errors
     /// See [`MetadataManager`].
     pub fn size_bytes(&self, partition: &TopicIdPartition, epoch: LeaderEpoch) -> Result<u64, MetadataError> {
-        self.look(partition, |state| state.size_bytes(epoch))
+        let upkeep = &self.core()?.upkeep;
+        let size = |segment: &SegmentMetadata| u64::try_from(segment.size_bytes).unwrap_or(0);
+        self.look(partition, |state| match upkeep.hides(state) {
+            false => state.size_bytes(epoch),
+            true => upkeep.shown(state.list(Some(epoch))).iter().map(size).sum(),
+        })
+    }
+
+    /// Joins the storage side of this process, for good: abandoned copies and deletions without an end are cleaned up with
+    /// it, and no copy begins while its store is down. Without one they are only claimed and shown.
+    pub fn join(&self, objects: Arc<dyn SegmentObjects>) {
+        self.lifetime.core.upkeep.join(objects);
+    }
+
+    /// What the storage side of this process may ask. It keeps no manager alive, and knows nothing once that is closed.
+    #[must_use]
+    pub fn ledger(&self) -> Arc<dyn SegmentLedger> {
+        Arc::new(upkeep::Ledger::of(&self.lifetime.core))
     }
 
     /// What it counts; all of it from the start on.

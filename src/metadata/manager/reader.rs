@@ -47,6 +47,7 @@ pub(super) fn run(core: &Arc<Core>) {
         quiet: Quiet::patient(PATIENCE),
         pause: core.options.retry_pause,
         reconciled: None,
+        is_loss_said: false,
     };
     while !core.is_closed() {
         if core.directory.read().partitions().is_none() {
@@ -76,6 +77,8 @@ struct Thread<'a> {
     quiet: Quiet,
     pause: Duration,
     reconciled: Option<Instant>,
+    /// Whether somebody was told what a log cleaner will take away.
+    is_loss_said: bool,
 }
 
 impl Thread<'_> {
@@ -162,7 +165,7 @@ impl Thread<'_> {
         let forgetting = Forgetting::of(shape.as_ref());
         // One look at the clock for all that a poll brings: a poll is short.
         let (now, seen_ms) = (Instant::now(), now_ms());
-        let Self { core, intake, readings, quiet, pause, .. } = self;
+        let Self { core, intake, readings, quiet, pause, is_loss_said, .. } = self;
         let polled = reader.poll(POLL_MAX, &mut |event| match event {
             LogEvent::Record { partition, offset, timestamp_ms, key, value } => {
                 let Some(reading) = readings.get_mut(partition) else { return };
@@ -204,7 +207,10 @@ impl Thread<'_> {
                 progress.move_to(reading, next_offset);
                 reading.caught_up();
                 levels::end_is_met(core, &reading.meta, next_offset, shape.as_ref());
-                progress.are_rounds_met |= reading.meta.meet(reading.round);
+                if reading.meta.meet(reading.round) {
+                    progress.are_rounds_met = true;
+                    levels::warn_of_loss(&reading.meta, shape.as_ref(), is_loss_said);
+                }
                 if reading.meta.asked() > reading.round {
                     core.bell.ring();
                 }

@@ -65,6 +65,11 @@ impl Waiters {
         Known::Later(receiver)
     }
 
+    /// Every record of `partition` before this offset was applied.
+    pub(super) fn mark(&self, partition: i32) -> i64 {
+        self.partitions.get(&partition).map_or(0, |entry| entry.mark)
+    }
+
     /// `partition` is not read any more, and no write to it is in flight.
     pub(super) fn forget(&mut self, partition: i32) {
         self.partitions.remove(&partition);

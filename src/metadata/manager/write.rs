@@ -9,18 +9,17 @@ use std::time::{Duration, Instant};
 use crate::metadata::MetadataError;
 use crate::metadata::log::LogError;
 use crate::metadata::partition::{Outcome, Refusal};
-use crate::metadata::plan::{self, Denied, Draft, Level, Standing, Step};
-use crate::model::{LeaderEpoch, PartitionDelete, SegmentId, SegmentMetadata, SegmentUpdate, TopicIdPartition};
+use crate::metadata::plan::{self, Denied, Draft, DraftBody, Level, Step};
+use crate::model::{
+    LeaderEpoch, PartitionDelete, SegmentId, SegmentMetadata, SegmentState, SegmentUpdate, TopicIdPartition,
+};
 
 use super::Pending;
 use super::core::Core;
-use super::delay;
+use super::delay::{self, now_ms};
 use super::directory::{MetaPartition, SharedState};
+use super::upkeep::{self, Place};
 use super::waiters::{Known, Write};
-
-/// Level of every log so far. A log with a record that says otherwise is still written to in the forms of level 0, which
-/// every reader understands.
-const LEVEL: Level = Level::Zero;
 
 /// A write that was let in; keeps its metadata partition being read until it is over.
 struct Admitted {
@@ -37,6 +36,18 @@ enum Subject {
     Partition(TopicIdPartition),
 }
 
+/// What comes behind a write.
+enum Purpose {
+    /// An attempt begins.
+    Add,
+    /// An attempt has finished, if nobody was faster.
+    Finish,
+    /// Something else that the host said.
+    Told,
+    /// Something that nobody waits for.
+    Upkeep,
+}
+
 pub(super) fn add(core: &Arc<Core>, segment: SegmentMetadata, admission: Duration) -> Result<Pending, MetadataError> {
     let id = segment.id.clone();
     // What is wrong with the call itself is said first, whether the partition is ready or not.
@@ -46,47 +57,92 @@ pub(super) fn add(core: &Arc<Core>, segment: SegmentMetadata, admission: Duratio
     let epoch = leader_epoch(core, &id.partition, admission)?;
     delay::admit(core, &segment)?;
     let admitted = Admitted::begin(core, &id.partition)?;
-    let draft = plan::add(&mut admitted.state.write(), &standing(Some(epoch), &segment), segment);
-    let draft = draft.map_err(|denied| refusal(denied, &id))?;
-    Ok(admitted.submit(draft, Subject::Segment(id)))
+    let standing = core.standing(&admitted.meta, Some(epoch));
+    if !standing.is_current {
+        return Err(denied(&id.partition, &id, Denied::NotCurrent));
+    }
+    // Last, as a store that is down lets single ones through to find out, and first of what leaves a trace.
+    upkeep::admit(core, &id)?;
+    core.upkeep.attempts.begin(&id, standing.now_ms);
+    let draft = {
+        let mut state = admitted.state.write();
+        match admitted.meta.is_read_again() {
+            false => plan::add(&mut state, &standing, segment),
+            true => Err(Denied::NotCurrent),
+        }
+    };
+    match draft {
+        Ok(draft) => Ok(admitted.submit(&draft, standing.level, Subject::Segment(id), Purpose::Add)),
+        Err(why) => {
+            core.upkeep.attempts.heard(&id, standing.now_ms, true);
+            Err(denied(&id.partition, &id, why))
+        }
+    }
 }
 
 pub(super) fn update(core: &Arc<Core>, update: SegmentUpdate) -> Result<Pending, MetadataError> {
     let id = update.id.clone();
-    if let Some(what) = plan::why_never_to(&update, LEVEL) {
+    // What no level allows is said first, whether the partition is ready or not.
+    if let Some(what) = plan::why_never_to(&update, Level::Two) {
         return Err(MetadataError::InvalidArgument { what });
     }
     let admitted = Admitted::begin(core, &id.partition)?;
-    let standing = Standing {
-        level: LEVEL,
-        me: update.broker_id,
-        leadership: None,
-        is_current: true,
-        now_ms: update.event_timestamp_ms,
+    let standing = core.standing(&admitted.meta, core.leadership(&id.partition));
+    let from = admitted.state.read().state_of(&id);
+    let Some(update) = upkeep::take_over_end(core, from, &standing, update) else {
+        return Ok(Box::pin(std::future::ready(Ok(()))));
     };
-    let nonce = uuid::Uuid::new_v4().as_u64_pair().0;
-    let step = plan::update(&admitted.state.read(), &standing, update, nonce);
-    match step.map_err(|denied| refusal(denied, &id))? {
-        Step::Write(draft) => Ok(admitted.submit(draft, Subject::Segment(id))),
-        Step::AlreadySo => Ok(Box::pin(std::future::ready(Ok(())))),
+    let is_finish = update.state == SegmentState::CopyFinished;
+    let step = if is_finish && !core.upkeep.attempts.finish(&id, standing.now_ms) {
+        Err(Denied::Refused { from: from.unwrap_or(SegmentState::DeleteStarted), to: update.state })
+    } else {
+        let state = admitted.state.read();
+        match admitted.meta.is_read_again() {
+            false => plan::update(&state, &standing, update, nonce()),
+            true => Err(Denied::NotCurrent),
+        }
+    };
+    let purpose = if is_finish { Purpose::Finish } else { Purpose::Told };
+    let why = match step {
+        Ok(Step::Write(draft)) => {
+            return Ok(admitted.submit(&draft, standing.level, Subject::Segment(id), purpose));
+        }
+        Ok(Step::AlreadySo) => None,
+        Err(why) => Some(denied(&id.partition, &id, why)),
+    };
+    if is_finish {
+        core.upkeep.finish_ended(&id, standing.now_ms, why.as_ref());
     }
+    why.map_or_else(|| Ok(Box::pin(std::future::ready(Ok(()))) as Pending), Err)
 }
 
 pub(super) fn partition_delete(core: &Arc<Core>, delete: &PartitionDelete) -> Result<Pending, MetadataError> {
     let admitted = Admitted::begin(core, &delete.partition)?;
-    let standing = Standing {
-        level: LEVEL,
-        me: delete.broker_id,
-        leadership: None,
-        is_current: true,
-        now_ms: delete.event_timestamp_ms,
-    };
+    let standing = core.standing(&admitted.meta, core.leadership(&delete.partition));
     let draft = plan::partition_delete(&admitted.state.read(), &standing, delete.clone());
-    Ok(admitted.submit(draft, Subject::Partition(delete.partition.clone())))
+    Ok(admitted.submit(&draft, standing.level, Subject::Partition(delete.partition.clone()), Purpose::Told))
 }
 
-fn refusal(denied: Denied, segment: &SegmentId) -> MetadataError {
-    let not_ready = |why: &str| MetadataError::NotReady { partition: segment.partition.clone(), why: why.to_owned() };
+/// Writes a record of upkeep's. Its place in the log is decided when this returns.
+pub(super) fn submit(core: &Arc<Core>, place: &Place, draft: &Draft, level: Level) -> Pending {
+    let subject = match &draft.body {
+        DraftBody::Segment { metadata, .. } => Subject::Segment(metadata.id.clone()),
+        DraftBody::Update { update, .. } => Subject::Segment(update.id.clone()),
+        DraftBody::PartitionDelete { .. } | DraftBody::Tombstone => Subject::Partition(place.partition.clone()),
+    };
+    match Admitted::at(core, place) {
+        Ok(admitted) => admitted.submit(draft, level, subject, Purpose::Upkeep),
+        Err(error) => Box::pin(std::future::ready(Err(error))),
+    }
+}
+
+/// A number that no other claim has.
+pub(super) fn nonce() -> u64 {
+    uuid::Uuid::new_v4().as_u64_pair().0
+}
+
+pub(super) fn denied(partition: &TopicIdPartition, segment: &SegmentId, denied: Denied) -> MetadataError {
+    let not_ready = |why: &str| MetadataError::NotReady { partition: partition.clone(), why: why.to_owned() };
     match denied {
         Denied::InvalidArgument(what) => MetadataError::InvalidArgument { what },
         Denied::Refused { from, to } => {
@@ -96,11 +152,6 @@ fn refusal(denied: Denied, segment: &SegmentId) -> MetadataError {
         Denied::NotLed => not_ready("this broker does not lead it"),
         Denied::NotCurrent => not_ready("the end of the log has not been reached lately"),
     }
-}
-
-/// Whoever adds leads; that the reader is current is what readiness says so far.
-fn standing(leadership: Option<LeaderEpoch>, segment: &SegmentMetadata) -> Standing {
-    Standing { level: LEVEL, me: segment.broker_id, leadership, is_current: true, now_ms: segment.event_timestamp_ms }
 }
 
 fn leader_epoch(
@@ -117,25 +168,42 @@ fn leader_epoch(
 
 impl Admitted {
     fn begin(core: &Arc<Core>, partition: &TopicIdPartition) -> Result<Self, MetadataError> {
-        let admitted = core.with_ready(partition, |_, bound| {
-            bound.meta.write_begins();
-            core.instruments.writes_in_flight.add(1);
-            Self {
-                core: Arc::clone(core),
-                meta: Arc::clone(&bound.meta),
-                state: Arc::clone(&bound.state),
-                write: core.waiters.lock().begin(bound.meta.index),
-                since: Instant::now(),
-            }
-        })?;
+        let admitted = core.with_ready(partition, |_, bound| Self::new(core, &bound.meta, &bound.state))?;
         // Closing forgets all assignments after it is told: what was let in before sees it here or while it waits.
         if core.is_closed() { Err(MetadataError::Closed) } else { Ok(admitted) }
     }
 
+    /// A write to a partition that need not be assigned, as long as its metadata partition is still read.
+    fn at(core: &Arc<Core>, place: &Place) -> Result<Self, MetadataError> {
+        let admitted = {
+            let directory = core.directory.read();
+            let meta = directory.meta.get(&place.meta.index);
+            let is_read = meta.is_some_and(|meta| Arc::ptr_eq(meta, &place.meta)) && !core.is_doubted();
+            is_read.then(|| Self::new(core, &place.meta, &place.state))
+        };
+        let why = || "its records are no longer read here".to_owned();
+        let admitted =
+            admitted.ok_or_else(|| MetadataError::NotReady { partition: place.partition.clone(), why: why() })?;
+        if core.is_closed() { Err(MetadataError::Closed) } else { Ok(admitted) }
+    }
+
+    /// Must be called while the directory does not change.
+    fn new(core: &Arc<Core>, meta: &Arc<MetaPartition>, state: &SharedState) -> Self {
+        meta.write_begins();
+        core.instruments.writes_in_flight.add(1);
+        Self {
+            core: Arc::clone(core),
+            meta: Arc::clone(meta),
+            state: Arc::clone(state),
+            write: core.waiters.lock().begin(meta.index),
+            since: Instant::now(),
+        }
+    }
+
     /// Appends the record; its place in the log is decided when this returns.
-    fn submit(self, draft: Draft, subject: Subject) -> Pending {
+    fn submit(self, draft: &Draft, level: Level, subject: Subject, purpose: Purpose) -> Pending {
         let (log, index) = (Arc::clone(&self.core.log), self.meta.index);
-        let (key, value) = (draft.key.to_bytes(), draft.value(LEVEL));
+        let (key, value) = (draft.key.to_bytes(), draft.value(level));
         let mut append: Pin<Box<dyn Future<Output = Result<i64, LogError>> + Send>> =
             Box::pin(async move { log.append(index, Some(key), value).await });
         let runtime = self.core.env.runtime.clone();
@@ -161,10 +229,25 @@ impl Admitted {
                 Ok(()) => core.instruments.write.record(self.since.elapsed()),
                 Err(_) => core.instruments.writes_failed.increment(),
             }
+            self.ended(&subject, &purpose, result.as_ref().err());
             result
         });
         // A task that vanished was taken down with its runtime.
         Box::pin(async move { task.await.unwrap_or(Err(MetadataError::Closed)) })
+    }
+
+    /// Tells upkeep what became of a write of the host's, also if the host has not waited.
+    fn ended(&self, subject: &Subject, purpose: &Purpose, error: Option<&MetadataError>) {
+        let (Subject::Segment(id), upkeep) = (subject, &self.core.upkeep) else { return };
+        match purpose {
+            Purpose::Add => upkeep.attempts.heard(id, now_ms(), error.is_some()),
+            Purpose::Finish => upkeep.finish_ended(id, now_ms(), error),
+            Purpose::Told | Purpose::Upkeep => {}
+        }
+        let is_end = error.is_some() || matches!(purpose, Purpose::Finish | Purpose::Told);
+        if is_end && !matches!(purpose, Purpose::Upkeep) && self.state.read().work().is_unsettled() {
+            upkeep.nudges.nudge(&id.partition);
+        }
     }
 
     async fn await_reader(&self, offset: i64, subject: &Subject) -> Result<(), MetadataError> {
@@ -200,6 +283,8 @@ impl Admitted {
             (Outcome::Refused(Refusal::Step { from, to }), Subject::Segment(segment)) => {
                 Err(MetadataError::Refused { segment: segment.clone(), from, to, is_written: true })
             }
+            // A tombstone.
+            (_, Subject::Partition(_)) => Ok(()),
             (Outcome::Kept, Subject::Segment(segment)) => {
                 Err(MetadataError::UnknownSegment { segment: segment.clone() })
             }

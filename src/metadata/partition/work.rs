@@ -63,6 +63,20 @@ impl PartitionState {
         })
     }
 
+    /// A segment in any state short of the end of its deletion, and when its last record was read if it is unsettled.
+    #[must_use]
+    pub fn look(&self, segment: KafkaUuid) -> Option<Unsettled> {
+        let known = self.segments.get(&segment)?;
+        let metadata = known.to_metadata(&self.partition, segment);
+        let seen_ms = self.unsettled.get(&segment).copied().unwrap_or(i64::MIN);
+        Some(Unsettled { metadata, is_claimed: known.is_claimed, seen_ms })
+    }
+
+    /// What [`PartitionState::look`] shows, of all segments, in no order.
+    pub fn look_all(&self) -> impl Iterator<Item = Unsettled> {
+        self.segments.keys().filter_map(|&segment| self.look(segment))
+    }
+
     /// Facts that rest on records without a key. Of a segment whose deletion has ended only its state counts, and only as
     /// long as a base key would bring the segment back.
     pub fn rests_on_null_keys(&self) -> impl Iterator<Item = (SegmentId, NullKeyFact)> {
@@ -115,6 +129,12 @@ impl super::segment::Gone {
 }
 
 impl Work {
+    /// Whether there are segments that do not stay as they are.
+    #[must_use]
+    pub fn is_unsettled(&self) -> bool {
+        self.started.count + self.dangling.count + self.delete_started.count > 0
+    }
+
     pub(super) fn plus(self, other: Self) -> Self {
         self.with(other, usize::wrapping_add, u64::wrapping_add)
     }

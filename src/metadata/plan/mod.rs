@@ -4,6 +4,7 @@
 //! Never: I/O, clocks, randomness.
 
 mod backfill;
+pub mod dangling;
 mod draft;
 mod keys;
 mod laws;
@@ -14,6 +15,7 @@ mod tombstones;
 mod write;
 
 pub use backfill::backfill;
+pub use dangling::{Cleanup, Delays, Evidence, OwnCopy, Stage, Store, Verdict, judge};
 pub use draft::{Denied, Draft, DraftBody, Standing, Step};
 pub use keys::{add_key, partition_delete_key, update_key};
 #[doc(hidden)]

@@ -111,10 +111,10 @@ impl Survey {
             ReadKey::Unreadable { .. } => self.tally.bad_keys.note(place),
             ReadKey::Read(_) => {}
         }
-        let meaning = match (value, key.is_level()) {
-            (None, _) => Meaning::Tombstone,
-            (Some(value), true) => Meaning::Level(bytes::Bytes::copy_from_slice(value)),
-            (Some(value), false) => wire::decode(value).map_or_else(Meaning::Unreadable, Meaning::Record),
+        let meaning = match value.map(wire::decode) {
+            None => Meaning::Tombstone,
+            Some(Ok(Record::Level(record))) if key.is_level() => Meaning::Level(record),
+            Some(decoded) => decoded.map_or_else(Meaning::Unreadable, Meaning::Record),
         };
         let verdict = match &meaning {
             Meaning::Tombstone => {

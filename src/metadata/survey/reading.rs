@@ -2,11 +2,9 @@
 
 use std::fmt;
 
-use bytes::Bytes;
-
 use crate::metadata::partition::Outcome;
 use crate::model::TopicIdPartition;
-use crate::wire::{self, DecodeError, KeyError, Lane, Record, RecordKey, SegmentKey};
+use crate::wire::{self, DecodeError, KeyError, Lane, LevelRecord, Record, RecordKey, SegmentKey};
 
 /// Where a record stands, and when it was written there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,8 +42,8 @@ pub enum ReadKey {
 pub enum Meaning {
     /// No value: its key is to be forgotten.
     Tombstone,
-    /// The level of the metadata topic, as it stands there.
-    Level(Bytes),
+    /// The level that writers keep to from here on.
+    Level(LevelRecord),
     Record(Record),
     Unreadable(DecodeError),
 }

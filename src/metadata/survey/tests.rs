@@ -9,7 +9,7 @@ use crate::model::SegmentState::{self, CopyFinished, CopyStarted, Dangling, Dele
 use crate::model::{
     BrokerId, KafkaUuid, LeaderEpoch, Offset, SegmentEpochs, SegmentId, SegmentMetadata, SegmentUpdate,
 };
-use crate::wire::{LEVEL_KEY, Version, encode_segment, encode_update};
+use crate::wire::{LEVEL_KEY, LevelRecord, Version, encode_level, encode_segment, encode_update};
 
 const SHORT: Naming = Naming { epoch: LeaderEpoch(3), has_segment_id: false };
 
@@ -178,10 +178,12 @@ fn records_that_nobody_can_use_are_counted_by_what_is_wrong_with_them() {
     let mut log = Log::new();
     assert_eq!(log.raw(Some(b"k"), Some(b"\x01\x00\x02")), Verdict::Unreadable);
     assert_eq!(log.raw(None, Some(b"rubbish")), Verdict::Unreadable);
-    assert_eq!(log.raw(Some(LEVEL_KEY.as_bytes()), Some(b"2")), Verdict::Skipped);
+    let level = encode_level(LevelRecord { level: 2, timestamp_ms: 1 });
+    assert_eq!(log.raw(Some(LEVEL_KEY.as_bytes()), Some(&level)), Verdict::Skipped);
+    assert_eq!(log.raw(Some(LEVEL_KEY.as_bytes()), Some(b"2")), Verdict::Unreadable);
     let tally = log.survey.tally();
     let counts = [tally.newer.count, tally.unreadable.count, tally.bad_keys.count, tally.without_key.count];
-    assert_eq!(counts, [1, 1, 1, 1]);
+    assert_eq!(counts, [1, 2, 1, 1]);
     assert_eq!(log.findings()[..2], ["unreadable-records", "newer-records"]);
     let mut survey = Survey::new(50);
     let value = encode_segment(&segment(1, 0, 0, 9), LeaderEpoch::UNKNOWN, Version::V0);

@@ -1,4 +1,4 @@
-//! `undercroft metadata`: looks into the log of remote segment metadata. Nothing here writes to it.
+//! `undercroft metadata`: looks into the log of remote segment metadata. Nothing writes to it but `migrate`.
 //!
 //! `source` opens the log that is meant; each subcommand reads it to its end into a survey and prints what it is about.
 #![allow(clippy::disallowed_methods, reason = "shell: asks for the time of day")]
@@ -6,6 +6,7 @@
 mod custom;
 mod export;
 mod list;
+mod migrate;
 mod properties;
 mod show;
 mod source;
@@ -32,6 +33,8 @@ pub enum Command {
     Export(export::Arguments),
     /// Follow the log and explain each record
     Tail(tail::Arguments),
+    /// Take the topic to level 1 or 2, or say what stands in the way
+    Migrate(migrate::Arguments),
 }
 
 /// Runs a subcommand, which prints by itself.
@@ -45,6 +48,7 @@ pub fn run(command: &Command) -> Result<ExitCode, Failure> {
         Command::Verify(arguments) => verify::run(arguments),
         Command::Export(arguments) => export::run(arguments),
         Command::Tail(arguments) => tail::run(arguments),
+        Command::Migrate(arguments) => migrate::run(arguments),
     }
 }
 

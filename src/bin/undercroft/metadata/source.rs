@@ -73,7 +73,10 @@ impl Source {
     pub fn open(&self) -> Result<ReadOnlyLog, Failure> {
         let opened = match (&self.file, &self.bootstrap_server) {
             (Some(folder), _) => embedded::open_read_only(folder),
-            (None, server) => open_topic(&self.client(server.as_deref().unwrap_or_default())?, self.patience()),
+            (None, server) => {
+                let client = client(server.as_deref().unwrap_or_default(), self.command_config.as_deref())?;
+                open_topic(&client, self.patience())
+            }
         };
         let log = opened.map_err(|error| Failure(error.to_string()))?;
         for warning in &log.warnings {
@@ -93,20 +96,21 @@ impl Source {
         Ok((log, survey))
     }
 
-    fn client(&self, server: &str) -> Result<JavaSettings, Failure> {
-        let mut settings = JavaSettings::new("");
-        if let Some(path) = &self.command_config {
-            for (name, value) in read(path)? {
-                settings.set("", &name, &value);
-            }
-        }
-        settings.set("", "bootstrap.servers", server);
-        Ok(settings)
-    }
-
     fn config_name(&self) -> String {
         self.command_config.as_deref().unwrap_or(Path::new("--command-config")).display().to_string()
     }
+}
+
+/// Settings of a client for `server`, as Kafka's tools take them from a file.
+pub fn client(server: &str, command_config: Option<&Path>) -> Result<JavaSettings, Failure> {
+    let mut settings = JavaSettings::new("");
+    if let Some(path) = command_config {
+        for (name, value) in read(path)? {
+            settings.set("", &name, &value);
+        }
+    }
+    settings.set("", "bootstrap.servers", server);
+    Ok(settings)
 }
 
 fn read(path: &Path) -> Result<Vec<(String, String)>, Failure> {

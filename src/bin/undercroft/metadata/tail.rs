@@ -13,7 +13,7 @@ use undercroft::metadata::log::{LogError, LogEvent};
 use undercroft::metadata::partition::{Outcome, Refusal};
 use undercroft::metadata::survey::{Meaning, Place, ReadKey, Reading, Survey, Verdict, walk_to_end};
 use undercroft::model::TopicIdPartition;
-use undercroft::wire::Record;
+use undercroft::wire::{Lane, Record, RecordKey};
 
 use super::source::{Filter, Source};
 use super::text;
@@ -148,7 +148,7 @@ fn as_text(reading: &Reading) -> String {
         text::place(reading.place),
         reading.key.form().name(),
         says(reading),
-        verdict(reading.verdict)
+        explanation(reading)
     )
 }
 
@@ -158,35 +158,58 @@ fn says(reading: &Reading) -> String {
         partition_of(reading).map_or_else(String::new, |partition| format!("{}: ", text::partition(&partition)));
     match &reading.meaning {
         Meaning::Tombstone => match &reading.key {
-            ReadKey::Read(key) => format!("{about}forget {key}"),
-            ReadKey::Unreadable { text, .. } => format!("forget {text}"),
+            ReadKey::Read(key) => format!("{about}tombstone of {key}"),
+            ReadKey::Unreadable { text, .. } => format!("tombstone of {text}"),
             ReadKey::None => "neither key nor value".to_owned(),
         },
-        Meaning::Level(level) => format!("level of the topic: {}", level.escape_ascii()),
+        Meaning::Level(level) => format!("level {}", level.level),
         Meaning::Unreadable(error) => format!("{about}{error}"),
         Meaning::Record(Record::Segment(whole)) => {
             let segment = &whole.metadata;
             let epochs: Vec<_> = segment.epochs.entries().iter().map(|(epoch, at)| format!("{epoch}@{at}")).collect();
             format!(
-                "{about}segment {} {} offsets {}..{} epochs {} {} broker {}",
+                "{about}segment {} {} offsets {}..{} epochs {} {} broker {}{}",
                 segment.id.uuid,
                 segment.state,
                 segment.start_offset,
                 segment.end_offset,
                 epochs.join(","),
                 text::bytes(u64::try_from(segment.size_bytes).unwrap_or(0)),
-                segment.broker_id
+                segment.broker_id,
+                lane(reading)
             )
         }
         Meaning::Record(Record::Update(record)) => {
             let update = &record.update;
-            format!("{about}segment {} {} broker {}", update.id.uuid, update.state, update.broker_id)
+            let broker = update.broker_id;
+            format!("{about}segment {} {} broker {broker}{}", update.id.uuid, update.state, lane(reading))
         }
         Meaning::Record(Record::PartitionDelete(record)) => {
             format!("{about}deletion of the partition {:?} broker {}", record.delete.state, record.delete.broker_id)
         }
         Meaning::Record(Record::Snapshot) => "part of a snapshot".to_owned(),
         Meaning::Record(Record::Level(level)) => format!("level {}, and not under its key", level.level),
+    }
+}
+
+/// What the key adds to a value, in words.
+fn lane(reading: &Reading) -> String {
+    let Some(RecordKey::Segment(key)) = reading.key.known() else { return String::new() };
+    match key.lane {
+        Lane::Base | Lane::Update | Lane::Delete { .. } | Lane::Gone { .. } => String::new(),
+        Lane::Claim { .. } => ", claimed: the attempt was found abandoned".to_owned(),
+        Lane::Rewrite { writer_epoch, .. } => format!(", said again with a key by the leader of epoch {writer_epoch}"),
+    }
+}
+
+/// What a reader makes of it.
+fn explanation(reading: &Reading) -> String {
+    match &reading.meaning {
+        Meaning::Level(level) => format!("writers use the forms of level {} from here on", level.level),
+        Meaning::Tombstone if matches!(reading.key, ReadKey::Read(RecordKey::Segment(_))) => {
+            "what stood under this key counts no more; a segment without any base key is forgotten".to_owned()
+        }
+        Meaning::Tombstone | Meaning::Record(_) | Meaning::Unreadable(_) => verdict(reading.verdict),
     }
 }
 
@@ -251,6 +274,6 @@ fn as_json(reading: &Reading) -> Value {
         Verdict::Misplaced { .. } => "misplaced",
     };
     set("outcome", json!(outcome));
-    set("explanation", json!(verdict(reading.verdict)));
+    set("explanation", json!(explanation(reading)));
     Value::Object(object)
 }

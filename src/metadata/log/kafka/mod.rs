@@ -13,6 +13,8 @@ mod epoch;
 mod faults;
 mod jaas;
 mod native;
+mod operator;
+mod presence;
 mod read_only;
 mod reader;
 mod security;
@@ -22,6 +24,7 @@ mod topic;
 mod translate;
 mod writer;
 
+pub use operator::{KnownBroker, TopicOperator};
 pub use read_only::open_read_only;
 pub use shell::KafkaLog;
 pub use translate::{JavaSettings, Property, Role, Translated, translate};

@@ -13,7 +13,7 @@ pub(super) const PRODUCER_PREFIX: &str = "remote.log.metadata.producer.";
 pub(super) const CONSUMER_PREFIX: &str = "remote.log.metadata.consumer.";
 
 /// Checked settings, in librdkafka's words.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Settings {
     pub partitions: i32,
     pub replication_factor: i32,
@@ -91,6 +91,19 @@ impl Settings {
             line_timeout: Duration::ZERO,
             warnings,
         })
+    }
+
+    /// As [`Settings::read_only`], of somebody who may write too; a record has `timeout` to arrive.
+    pub fn of_operator(java: &JavaSettings, timeout: Duration) -> Result<Self, ConfigError> {
+        let mut settings = Self::read_only(java)?;
+        // Whatever the file says: a command that gives up later than it was told to is no help.
+        let mut java = java.clone();
+        java.set("--", "delivery.timeout.ms", &timeout.as_millis().to_string());
+        settings.producer = complete(Role::Producer, &java, "undercroft-metadata".to_owned(), &mut settings.warnings)?;
+        settings.warnings.sort_unstable();
+        settings.warnings.dedup();
+        settings.line_timeout = timeout;
+        Ok(settings)
     }
 }
 

@@ -16,9 +16,9 @@ use super::native::Admin;
 use super::reader::{Current, KafkaReader};
 use super::settings::Settings;
 use super::writer::Writer;
-use super::{TOPIC, described, epoch, faults, topic};
+use super::{TOPIC, described, epoch, faults, presence, topic};
 use crate::config::Config;
-use crate::metadata::log::{LogError, LogReader, LogShape, MetadataLog, SettingsOf};
+use crate::metadata::log::{LogError, LogReader, LogShape, MetadataLog, Presence, SettingsOf};
 use crate::model::{BrokerId, LeaderEpoch};
 
 /// Questions under way at the same time: each holds a thread that may block.
@@ -211,6 +211,14 @@ impl MetadataLog for KafkaLog {
             described::ask(admin, &inner.settings.servers, inner.broker_id, &of, &|| inner.closed())
         };
         self.inner.ask("ask for settings", question).await
+    }
+
+    async fn presence(&self, topics: &[Arc<str>]) -> Result<Presence, LogError> {
+        let topics = topics.to_vec();
+        let question = move |inner: &Inner, admin: &Admin| {
+            presence::ask(admin, &inner.settings.servers, inner.broker_id, &topics, &|| inner.closed())
+        };
+        self.inner.ask("ask which topics there are", question).await
     }
 
     /// Readers end by themselves when their owner drops them; they are woken and told.

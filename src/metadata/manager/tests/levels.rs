@@ -159,3 +159,21 @@ async fn a_panic_while_the_log_is_opened_or_looked_at_again_costs_time_only() {
     add(&manager, 1, 0).await.expect("works");
     manager.close();
 }
+
+#[test]
+fn whoever_compacts_a_log_with_records_without_a_key_is_told_once_what_will_be_lost() {
+    let meta = crate::metadata::manager::directory::MetaPartition::new(0, Level::Zero);
+    let mut is_said = false;
+    let warn = |is_said: &mut bool, shape| super::super::levels::warn_of_loss(&meta, Some(&shape), is_said);
+    warn(&mut is_said, COMPACTED);
+    assert!(!is_said, "nothing rests on them");
+    let record =
+        wire::decode(&wire::encode_segment(&segment(1, 0), LeaderEpoch(-1), wire::Version::V0)).expect("reads");
+    let entry =
+        crate::metadata::partition::Entry { offset: 0, timestamp_ms: 1, seen_ms: 1, key: None, body: Some(&record) };
+    let _ = meta.state(&partition(1)).write().take(entry);
+    warn(&mut is_said, LogShape { cleanup: Cleanup::Delete, ..COMPACTED });
+    assert!(!is_said, "nothing drops them");
+    warn(&mut is_said, COMPACTED);
+    assert!(is_said);
+}

@@ -11,6 +11,7 @@ mod robustness;
 mod scripted;
 mod startup;
 mod stress;
+mod upkeep;
 mod writes;
 
 use std::path::Path;

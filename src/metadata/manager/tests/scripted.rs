@@ -9,7 +9,7 @@ use parking_lot::{Condvar, Mutex};
 use tokio::sync::watch;
 
 use super::*;
-use crate::metadata::log::{LogError, LogEvent, LogReader, LogShape, SettingsOf};
+use crate::metadata::log::{LogError, LogEvent, LogReader, LogShape, Presence, SettingsOf, TopicPresence};
 
 type Stored = (i64, Option<Bytes>, Option<Bytes>);
 /// Settings by name, or why there are none.
@@ -49,6 +49,8 @@ pub(super) struct ScriptedLog {
     pub(super) topic_settings: Mutex<VecDeque<Told>>,
     pub(super) broker_settings: Mutex<VecDeque<Told>>,
     pub(super) settings_questions: AtomicUsize,
+    /// What is said of every topic, and which partitions are led here.
+    pub(super) presence: Mutex<Option<(TopicPresence, Vec<i32>)>>,
     /// Every assignment of a reader.
     pub(super) assigns: Mutex<Vec<(i32, i64)>>,
     pub(super) unassigns: Mutex<Vec<i32>>,
@@ -86,6 +88,7 @@ impl ScriptedLog {
             topic_settings: Mutex::default(),
             broker_settings: Mutex::default(),
             settings_questions: AtomicUsize::new(0),
+            presence: Mutex::default(),
             assigns: Mutex::default(),
             unassigns: Mutex::default(),
         })
@@ -122,6 +125,13 @@ impl ScriptedLog {
     pub(super) fn keys(&self, partition: usize) -> Vec<String> {
         let text = |key: &Option<Bytes>| String::from_utf8(key.clone().unwrap_or_default().to_vec()).expect("text");
         self.records.lock()[partition].iter().map(|(_, key, _)| text(key)).collect()
+    }
+
+    /// Whether the last record of each key is a tombstone.
+    pub(super) fn has_no_values(&self, partition: usize) -> bool {
+        let records = self.records.lock();
+        let last: BTreeMap<_, _> = records[partition].iter().map(|(_, key, value)| (key, value.is_some())).collect();
+        !last.is_empty() && last.values().all(|has_value| !has_value)
     }
 
     pub(super) fn hold_reading(&self, is_held: bool) {
@@ -202,6 +212,13 @@ impl MetadataLog for Handle {
                 Ok(settings.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
             }
             Some(Err(error)) => Err(error),
+            None => Err(LogError::Unsupported { what: "ask".to_owned(), log: "scripted log".to_owned() }),
+        }
+    }
+
+    async fn presence(&self, topics: &[Arc<str>]) -> Result<Presence, LogError> {
+        match self.0.presence.lock().clone() {
+            Some((presence, led_here)) => Ok(Presence { topics: vec![presence; topics.len()], led_here }),
             None => Err(LogError::Unsupported { what: "ask".to_owned(), log: "scripted log".to_owned() }),
         }
     }

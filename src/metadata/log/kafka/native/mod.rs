@@ -11,8 +11,10 @@ mod code;
 mod consume;
 mod handle;
 mod identity;
+mod operate;
 mod produce;
 mod settings;
+mod topics;
 
 pub(super) use admin::{Admin, AdminError, Described, NewTopic};
 pub(super) use code::{Code, RespErr};
@@ -20,3 +22,4 @@ pub(super) use consume::{Consumer, Message, Waker};
 pub(super) use handle::Handle;
 pub(super) use produce::{Producer, Report};
 pub(super) use settings::Resource;
+pub(super) use topics::FoundTopic;

@@ -10,20 +10,23 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/** One stock broker in KRaft combined mode, as a process with its own folder and ports. */
-public final class Broker implements AutoCloseable {
+/** One stock broker, as a process with its own folder and ports: a cluster of its own, or a member of one. */
+public final class Broker implements Brokers, AutoCloseable {
     private static final String CLUSTER_ID = "MkU3OEVBNTcwNTJENDM2Qg";
     private static final String READY = "Kafka Server started";
 
+    private static final List<String> HEAP = List.of("-Xms512m", "-Xmx512m");
+
     private final KafkaLibs libs;
-    private final Managers managers;
+    private Managers managers;
     private final Path folder;
     private final Path java;
     private final int port;
-    private final int controllerPort;
     private final int jmxPort;
+    private final List<String> jvm;
     private final Map<String, String> properties = new LinkedHashMap<>();
     private Process process;
     private Path log;
@@ -31,27 +34,41 @@ public final class Broker implements AutoCloseable {
     private ProcessUse before = ProcessUse.NONE;
 
     /**
-     * Writes the configuration; starts nothing.
+     * A broker in combined mode. Starts nothing.
      *
      * @param folder the broker's own, emptied by the caller
      * @param java home of the JDK that runs the broker, or null for the one that runs this
      * @param more further lines of {@code server.properties}: the store's, and what a test wants different
      */
     public Broker(KafkaLibs libs, Managers managers, Path folder, Path java, Map<String, String> more) {
+        this(libs, managers, folder, java, Place.freePorts(3), more);
+    }
+
+    private Broker(KafkaLibs libs, Managers managers, Path folder, Path java, int[] ports, Map<String, String> more) {
+        this(libs, managers, folder, java, HEAP, ports[0], ports[2], alone(folder, ports[0], ports[1]));
+        properties.putAll(more);
+    }
+
+    /**
+     * A member of a cluster, with nothing in its configuration but what is given. Starts nothing.
+     *
+     * @param jvm options that bound its memory
+     * @param port of the listener that clients are told of
+     */
+    public Broker(KafkaLibs libs, Managers managers, Path folder, Path java, List<String> jvm, int port, int jmxPort,
+            Map<String, String> properties) {
         this.libs = libs;
         this.managers = managers;
         this.folder = folder;
         this.java = java == null ? Path.of(System.getProperty("java.home")) : java;
-        int[] ports = Place.freePorts(3);
-        this.port = ports[0];
-        this.controllerPort = ports[1];
-        this.jmxPort = ports[2];
-        base();
-        properties.putAll(managers.properties());
-        properties.putAll(more);
+        this.jvm = List.copyOf(jvm);
+        this.port = port;
+        this.jmxPort = jmxPort;
+        this.properties.putAll(properties);
+        this.properties.putAll(managers.properties());
     }
 
-    private void base() {
+    private static Map<String, String> alone(Path folder, int port, int controllerPort) {
         String[][] lines = {
             {"process.roles", "broker,controller"},
             {"node.id", "1"},
@@ -77,8 +94,26 @@ public final class Broker implements AutoCloseable {
             {"rlmm.config.remote.log.metadata.topic.num.partitions", "3"},
             {"rlmm.config.remote.log.metadata.topic.replication.factor", "1"},
         };
+        Map<String, String> properties = new LinkedHashMap<>();
         for (String[] line : lines) {
             properties.put(line[0], line[1]);
+        }
+        return properties;
+    }
+
+    /** Other managers from the next start on. */
+    public void replace(Managers other) {
+        managers.properties().keySet().forEach(properties::remove);
+        managers = other;
+        properties.putAll(other.properties());
+    }
+
+    /** A line of {@code server.properties} from the next start on; null takes it out. */
+    public void set(String key, String value) {
+        if (value == null) {
+            properties.remove(key);
+        } else {
+            properties.put(key, value);
         }
     }
 
@@ -109,16 +144,16 @@ public final class Broker implements AutoCloseable {
         }
         starts++;
         log = folder.resolve("broker-" + starts + ".log");
-        process = run(log, List.of("-Xms512m", "-Xmx512m",
-                "-Dkafka.logs.dir=" + folder,
+        List<String> options = new ArrayList<>(jvm);
+        options.addAll(List.of("-Dkafka.logs.dir=" + folder,
                 "-Dcom.sun.management.jmxremote.port=" + jmxPort,
                 "-Dcom.sun.management.jmxremote.rmi.port=" + jmxPort,
                 "-Dcom.sun.management.jmxremote.host=127.0.0.1",
                 "-Dcom.sun.management.jmxremote.authenticate=false",
                 "-Dcom.sun.management.jmxremote.ssl=false",
                 "-Djava.rmi.server.hostname=127.0.0.1",
-                "-XX:ErrorFile=" + folder.resolve("hs_err_%p.log")),
-                "kafka.Kafka", config.toString());
+                "-XX:ErrorFile=" + folder.resolve("hs_err_%p.log")));
+        process = run(log, options, "kafka.Kafka", config.toString());
         // A demo that is stopped by ctrl-c must not leave a broker behind.
         Process started = process;
         Runtime.getRuntime().addShutdownHook(new Thread(started::destroyForcibly));
@@ -130,7 +165,7 @@ public final class Broker implements AutoCloseable {
         command.addAll(jvm);
         command.addAll(libs.logOptions(folder));
         command.add("-cp");
-        command.add(managers.jar() == null ? libs.classPath() : libs.classPath() + ":" + managers.jar());
+        command.add(Stream.concat(Stream.of(libs.classPath()), managers.classPath().stream().map(Path::toString)).collect(Collectors.joining(":")));
         command.add(mainClass);
         command.addAll(List.of(args));
         ProcessBuilder builder = new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(out.toFile());
@@ -140,7 +175,8 @@ public final class Broker implements AutoCloseable {
         return builder.start();
     }
 
-    private void awaitReady(Duration atMost) throws InterruptedException {
+    /** Waits until the launched process serves. */
+    public void awaitReady(Duration atMost) throws InterruptedException {
         try {
             Await.until("the broker to start", atMost, () -> {
                 if (!process.isAlive()) {
@@ -177,6 +213,23 @@ public final class Broker implements AutoCloseable {
         return Duration.ofNanos(System.nanoTime() - start);
     }
 
+    /** SIGSTOP: it stays silent, with all its connections open, until {@link #resume}. */
+    public void pause() throws IOException, InterruptedException {
+        signal("STOP");
+    }
+
+    /** SIGCONT. */
+    public void resume() throws IOException, InterruptedException {
+        signal("CONT");
+    }
+
+    private void signal(String name) throws IOException, InterruptedException {
+        int code = new ProcessBuilder("kill", "-" + name, Long.toString(process.pid())).inheritIO().start().waitFor();
+        if (code != 0) {
+            throw new IOException("kill -" + name + " " + process.pid() + " ended with " + code);
+        }
+    }
+
     private void remember() throws IOException {
         if (process.isAlive()) {
             before = before.then(ProcessUse.of(process.pid()));
@@ -192,6 +245,7 @@ public final class Broker implements AutoCloseable {
         return process != null && process.isAlive();
     }
 
+    @Override
     public String bootstrap() {
         return "127.0.0.1:" + port;
     }
@@ -213,12 +267,17 @@ public final class Broker implements AutoCloseable {
         return new String(Files.readAllBytes(log), StandardCharsets.UTF_8);
     }
 
-    /** The last lines of its log, for a failure's message. */
+    @Override
     public String logTail() {
         return log == null ? "(never started)" : Tail.of(log, 40);
     }
 
-    /** Local segment files of a topic, as bytes by path below the log folder. */
+    @Override
+    public short replicas() {
+        return 1;
+    }
+
+    @Override
     public Map<String, Long> localSegments(String topic) throws IOException {
         Map<String, Long> found = new LinkedHashMap<>();
         Path logs = folder.resolve("log");

@@ -5,16 +5,17 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 
 /**
  * The two plugin classes as an operator names them.
  *
- * @param jar put on the broker's class path, or null
+ * @param classPath put on the broker's class path behind Kafka's jars
  * @param properties lines for {@code server.properties}: class names and, for {@link Deployment#OWN_PATH}, class paths
  * @param standIn whether these are Kafka's own classes
  */
-public record Managers(Path jar, Map<String, String> properties, boolean standIn) {
+public record Managers(List<Path> classPath, Map<String, String> properties, boolean standIn) {
     /** The two ways to put a plugin into a broker. */
     public enum Deployment {
         /** The jar beside Kafka's jars: both managers in the broker's class loader. */
@@ -56,14 +57,14 @@ public record Managers(Path jar, Map<String, String> properties, boolean standIn
         p.put(STORAGE + "class.name", "io.undercroft.kafka.UndercroftRemoteStorageManager");
         p.put(METADATA + "class.name", "io.undercroft.kafka.UndercroftRemoteLogMetadataManager");
         if (deployment == Deployment.BROKER_PATH) {
-            return new Managers(jar, p, false);
+            return new Managers(List.of(jar), p, false);
         }
         // A folder that holds nothing else: `class.path` takes `folder/*`, as operators write it.
         Path folder = Files.createDirectories(Place.target().resolve("run/plugin"));
         Files.copy(jar, folder.resolve("undercroft-kafka.jar"), StandardCopyOption.REPLACE_EXISTING);
         p.put(STORAGE + "class.path", folder + "/*");
         p.put(METADATA + "class.path", folder + "/*");
-        return new Managers(null, p, false);
+        return new Managers(List.of(), p, false);
     }
 
     /** Kafka's own metadata manager and its test storage: tries the harness, not the plugin. */
@@ -71,6 +72,32 @@ public record Managers(Path jar, Map<String, String> properties, boolean standIn
         Map<String, String> p = new LinkedHashMap<>();
         p.put(STORAGE + "class.name", "org.apache.kafka.server.log.remote.storage.LocalTieredStorage");
         p.put(METADATA + "class.name", "org.apache.kafka.server.log.remote.metadata.storage.TopicBasedRemoteLogMetadataManager");
-        return new Managers(null, p, true);
+        return new Managers(List.of(), p, true);
+    }
+
+    /** None at all: a controller's. */
+    public static Managers none() {
+        return new Managers(List.of(), Map.of(), false);
+    }
+
+    /** Undercroft's storage under Kafka's own metadata manager. */
+    public static Managers stockMetadata() throws IOException {
+        Managers ours = undercroft(Deployment.BROKER_PATH);
+        Map<String, String> p = new LinkedHashMap<>(ours.properties());
+        p.put(METADATA + "class.name", kafkasOwn().properties().get(METADATA + "class.name"));
+        return new Managers(ours.classPath(), p, false);
+    }
+
+    /** Undercroft with a {@link io.undercroft.broker.gate.Gate} at each step of a copy and a delete, ruled by files in {@code gates}. */
+    public static Managers gated(Path gates) throws IOException {
+        Managers ours = undercroft(Deployment.BROKER_PATH);
+        Map<String, String> p = new LinkedHashMap<>();
+        p.put(STORAGE + "class.name", "io.undercroft.broker.gate.GatedStorageManager");
+        p.put(METADATA + "class.name", "io.undercroft.broker.gate.GatedMetadataManager");
+        p.put("rsm.config.gate.folder", gates.toString());
+        p.put("rlmm.config.gate.folder", gates.toString());
+        p.put("rsm.config.gate.delegate", ours.properties().get(STORAGE + "class.name"));
+        p.put("rlmm.config.gate.delegate", ours.properties().get(METADATA + "class.name"));
+        return new Managers(List.of(ours.classPath().get(0), Place.target().resolve("broker-tests/classes")), p, false);
     }
 }

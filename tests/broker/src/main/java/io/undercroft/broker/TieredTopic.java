@@ -26,7 +26,7 @@ import org.apache.kafka.common.serialization.ByteArraySerializer;
 
 /** A tiered topic of {@link Sample} records, through Kafka's own admin, producer and consumer. */
 public final class TieredTopic implements AutoCloseable {
-    private final Broker broker;
+    private final Brokers brokers;
     private final String name;
     private final int partitions;
     private final Sample sample;
@@ -36,45 +36,58 @@ public final class TieredTopic implements AutoCloseable {
     private long writtenBytes;
     private KafkaException refusal;
 
-    private TieredTopic(Broker broker, String name, int partitions, Sample sample) {
-        this.broker = broker;
+    private TieredTopic(Brokers brokers, String name, int partitions, Sample sample) {
+        this.brokers = brokers;
         this.name = name;
         this.partitions = partitions;
         this.sample = sample;
         this.written = new long[partitions];
         Properties p = new Properties();
-        p.put("bootstrap.servers", broker.bootstrap());
+        p.put("bootstrap.servers", brokers.bootstrap());
         p.put("default.api.timeout.ms", "30000");
         this.admin = Admin.create(p);
     }
 
     /** Creates a topic whose segments are copied and dropped as soon as the broker looks. */
-    public static TieredTopic create(Broker broker, String name, int partitions, int segmentBytes, int valueBytes)
+    public static TieredTopic create(Brokers brokers, String name, int partitions, int segmentBytes, int valueBytes)
             throws ExecutionException, InterruptedException {
-        return create(broker, name, partitions, segmentBytes, valueBytes, Map.of());
+        return create(brokers, name, partitions, segmentBytes, valueBytes, Map.of());
     }
 
     /** As the other, with settings of the topic that are to be different or more. */
-    public static TieredTopic create(Broker broker, String name, int partitions, int segmentBytes, int valueBytes,
+    public static TieredTopic create(Brokers brokers, String name, int partitions, int segmentBytes, int valueBytes,
             Map<String, String> settings) throws ExecutionException, InterruptedException {
-        TieredTopic topic = new TieredTopic(broker, name, partitions, new Sample(valueBytes));
-        Map<String, String> all = new HashMap<>(Map.of(
+        TieredTopic topic = new TieredTopic(brokers, name, partitions, new Sample(valueBytes));
+        Map<String, String> all = new HashMap<>(settings(segmentBytes));
+        all.putAll(settings);
+        NewTopic spec = new NewTopic(name, partitions, brokers.replicas()).configs(all);
+        topic.admin.createTopics(List.of(spec)).all().get();
+        return topic;
+    }
+
+    /** One partition, with its only replica on one broker. */
+    public static TieredTopic createOn(Brokers brokers, String name, int broker, int segmentBytes, int valueBytes)
+            throws ExecutionException, InterruptedException {
+        TieredTopic topic = new TieredTopic(brokers, name, 1, new Sample(valueBytes));
+        NewTopic spec = new NewTopic(name, Map.of(0, List.of(broker))).configs(settings(segmentBytes));
+        topic.admin.createTopics(List.of(spec)).all().get();
+        return topic;
+    }
+
+    private static Map<String, String> settings(int segmentBytes) {
+        return Map.of(
                 "remote.storage.enable", "true",
                 "segment.bytes", Integer.toString(segmentBytes),
                 "local.retention.ms", "1000",
                 "retention.ms", "86400000",
                 "file.delete.delay.ms", "200",
-                "index.interval.bytes", "4096"));
-        all.putAll(settings);
-        NewTopic spec = new NewTopic(name, partitions, (short) 1).configs(all);
-        topic.admin.createTopics(List.of(spec)).all().get();
-        return topic;
+                "index.interval.bytes", "4096");
     }
 
     /** Appends {@code records} to each partition. */
     public void produce(long records) throws InterruptedException {
         Properties p = new Properties();
-        p.put("bootstrap.servers", broker.bootstrap());
+        p.put("bootstrap.servers", brokers.bootstrap());
         p.put("acks", "all");
         // A partition may have no leader yet when its first batch comes. With a second batch under way, the broker could refuse the
         // first, take the second, and then hold that one against the first for ever.
@@ -107,7 +120,7 @@ public final class TieredTopic implements AutoCloseable {
             producer.flush();
         }
         if (failure.get() != null) {
-            throw new AssertionError("produce failed\n" + broker.logTail(), failure.get());
+            throw new AssertionError("produce failed\n" + brokers.logTail(), failure.get());
         }
     }
 
@@ -121,7 +134,7 @@ public final class TieredTopic implements AutoCloseable {
                     return false;
                 }
             }
-            return broker.localSegments(name).values().stream().mapToLong(Long::longValue).sum() == 0;
+            return brokers.localSegments(name).values().stream().mapToLong(Long::longValue).sum() == 0;
         });
     }
 
@@ -168,7 +181,7 @@ public final class TieredTopic implements AutoCloseable {
     /** Ends early at the first wrong record, and when the time is up. */
     public Reading readAll(Duration atMost, int fetchBytes) {
         Properties p = new Properties();
-        p.put("bootstrap.servers", broker.bootstrap());
+        p.put("bootstrap.servers", brokers.bootstrap());
         p.put("enable.auto.commit", "false");
         // Never skip silently: an offset that the broker doesn't find is an error here.
         p.put("auto.offset.reset", "none");

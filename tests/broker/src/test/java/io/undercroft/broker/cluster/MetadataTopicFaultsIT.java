@@ -1,0 +1,184 @@
+package io.undercroft.broker.cluster;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.undercroft.broker.Await;
+import io.undercroft.broker.Broker;
+import io.undercroft.broker.Managers;
+import io.undercroft.broker.TieredTopic;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import org.apache.kafka.clients.admin.AlterConfigOp;
+import org.apache.kafka.clients.admin.ConfigEntry;
+import org.apache.kafka.clients.admin.NewPartitionReassignment;
+import org.apache.kafka.clients.admin.NewPartitions;
+import org.apache.kafka.clients.admin.NewTopic;
+import org.apache.kafka.clients.admin.OffsetSpec;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.config.ConfigResource;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** The metadata topic taken away or changed behind the managers' back. About four minutes. */
+class MetadataTopicFaultsIT {
+    private static final int PARTITIONS = 3;
+    private static final long EACH = 2_200;
+    private static final Duration A_WHILE = Duration.ofSeconds(8);
+
+    @Test
+    void a_deleted_topic_is_not_made_again_nor_written_to_with_one_partition_and_is_taken_again_with_all() throws Exception {
+        try (Cluster cluster = new Cluster("topic-deleted", new Cluster.Wish().size(1)).start();
+                TieredTopic topic = tiered(cluster, "deleted")) {
+            Broker broker = cluster.broker(1);
+            Watch.awaitReady(broker);
+            Watch watch = new Watch(broker);
+            cluster.admin().deleteTopics(List.of(Cluster.METADATA_TOPIC)).all().get();
+            topic.produce(EACH);
+            watch.awaitLoud(Cluster.METADATA_TOPIC);
+            Watch.awaitNotReady(broker);
+            Watch.stays("the topic was made again", A_WHILE, () -> !exists(cluster));
+
+            create(cluster, 1);
+            Watch.stays("something was written to a topic with one partition", A_WHILE, () -> end(cluster, 1) == 0);
+            Watch.awaitNotReady(broker);
+            watch.mustBeQuiet();
+
+            cluster.admin().deleteTopics(List.of(Cluster.METADATA_TOPIC)).all().get();
+            Await.until("the topic to be gone", Cluster.SOON, () -> !exists(cluster));
+            create(cluster, PARTITIONS);
+            Watch.awaitReady(broker);
+            topic.produce(EACH);
+            awaitTiered(topic);
+            assertTrue(broker.isAlive());
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"4.4.0", "3.9.2"})
+    void with_another_partition_count_nothing_is_written_and_the_cause_is_said_once(String kafka) throws Exception {
+        try (Cluster cluster = new Cluster("topic-grown", new Cluster.Wish().size(1).kafka(kafka)).start();
+                TieredTopic topic = tiered(cluster, "grown")) {
+            Broker broker = cluster.broker(1);
+            Watch.awaitReady(broker);
+            Watch watch = new Watch(broker);
+            cluster.admin().createPartitions(Map.of(Cluster.METADATA_TOPIC, NewPartitions.increaseTo(PARTITIONS + 2))).all().get();
+            watch.awaitLoud("remote.log.metadata.topic.num.partitions");
+            Watch.awaitNotReady(broker);
+            long before = end(cluster, PARTITIONS + 2);
+            topic.produce(EACH);
+            Watch.stays("something was written to a topic with another partition count", A_WHILE,
+                    () -> end(cluster, PARTITIONS + 2) == before);
+            watch.mustBeQuiet();
+            assertTrue(broker.isAlive());
+        }
+    }
+
+    @Test
+    void a_metadata_broker_that_is_away_only_delays_also_when_a_broker_starts_without_it() throws Exception {
+        Cluster.Wish wish = new Cluster.Wish().size(2).with("rlmm.config.remote.log.metadata.topic.min.isr", "1");
+        try (Cluster cluster = new Cluster("topic-away", wish).start(); TieredTopic topic = tiered(cluster, "away")) {
+            keepOnlyOn(cluster, 2);
+            cluster.lead(topic.name(), 0, 1);
+            Broker one = cluster.broker(1);
+            Broker two = cluster.broker(2);
+            Watch watch = new Watch(one);
+            two.kill();
+            topic.produce(EACH);
+            Thread.sleep(Duration.ofSeconds(40).toMillis());
+            assertTrue(one.isAlive());
+            assertTrue(topic.readAll(Cluster.SOON).right(), "what is known can be read while the log is away");
+            watch.mustBeQuiet();
+            two.start();
+            topic.awaitOnlyRemote(Cluster.SOON);
+
+            two.kill();
+            one.kill();
+            one.start();
+            Watch start = new Watch(one);
+            cluster.awaitLeader(topic.name(), 0, leader -> leader == 1, "broker 1");
+            Watch.awaitNotReady(one);
+            topic.produce(EACH);
+            Watch.stays("broker 1 ended", Duration.ofSeconds(20), one::isAlive);
+            start.mustBeQuiet();
+            two.start();
+            topic.awaitOnlyRemote(Cluster.SOON);
+            assertTrue(topic.readAll(Cluster.SOON).right(), cluster::logTail);
+            assertEquals(List.of(), unfinished(cluster, topic.name()), "an add that failed has been written");
+        }
+    }
+
+    @Test
+    void compact_set_by_hand_over_records_without_keys_is_refused_until_it_is_taken_back() throws Exception {
+        Cluster.Wish wish = new Cluster.Wish().size(1).managers(Managers.stockMetadata());
+        try (Cluster cluster = new Cluster("topic-compact", wish).start(); TieredTopic topic = tiered(cluster, "compact")) {
+            Broker broker = cluster.broker(1);
+            broker.stop(Duration.ofSeconds(150));
+            broker.replace(Managers.undercroft(Managers.Deployment.BROKER_PATH));
+            broker.start();
+            Watch.awaitReady(broker);
+            Watch watch = new Watch(broker);
+            policy(cluster, "compact");
+            watch.awaitLoud(Cluster.METADATA_TOPIC, "compact");
+            Watch.awaitNotReady(broker);
+            topic.produce(EACH);
+            Watch.stays("it was ready although facts may go", A_WHILE, () -> !Watch.isReady(broker));
+            watch.mustBeQuiet();
+            policy(cluster, "delete");
+            Watch.awaitReady(broker);
+            topic.awaitOnlyRemote(Cluster.SOON);
+            assertTrue(topic.readAll(Cluster.SOON).right(), cluster::logTail);
+        }
+    }
+
+    private static TieredTopic tiered(Cluster cluster, String name) throws Exception {
+        TieredTopic topic = TieredTopic.create(cluster, name, 1, 1 << 20, 1000);
+        topic.produce(EACH);
+        topic.awaitOnlyRemote(Cluster.SOON);
+        return topic;
+    }
+
+    private static void awaitTiered(TieredTopic topic) throws InterruptedException {
+        Await.until("all to be copied", Cluster.SOON, () -> topic.offsets(OffsetSpec.latestTiered()).get(0) == topic.records() - 1);
+    }
+
+    private static boolean exists(Cluster cluster) throws Exception {
+        return cluster.admin().listTopics().names().get().contains(Cluster.METADATA_TOPIC);
+    }
+
+    private static void create(Cluster cluster, int partitions) throws Exception {
+        NewTopic spec = new NewTopic(Cluster.METADATA_TOPIC, partitions, cluster.replicas()).configs(Map.of("retention.ms", "-1"));
+        cluster.admin().createTopics(List.of(spec)).all().get();
+    }
+
+    /** Records that were ever written to the topic, of which nothing was deleted. */
+    private static long end(Cluster cluster, int partitions) throws Exception {
+        Map<TopicPartition, OffsetSpec> ask = IntStream.range(0, partitions).boxed()
+                .collect(Collectors.toMap(p -> new TopicPartition(Cluster.METADATA_TOPIC, p), p -> OffsetSpec.latest()));
+        return cluster.admin().listOffsets(ask).all().get().values().stream().mapToLong(o -> o.offset()).sum();
+    }
+
+    private static void keepOnlyOn(Cluster cluster, int broker) throws Exception {
+        Map<TopicPartition, Optional<NewPartitionReassignment>> moves = IntStream.range(0, PARTITIONS).boxed().collect(Collectors.toMap(
+                p -> new TopicPartition(Cluster.METADATA_TOPIC, p), p -> Optional.of(new NewPartitionReassignment(List.of(broker)))));
+        cluster.admin().alterPartitionReassignments(moves).all().get();
+        Await.until("the metadata topic to be only on broker " + broker, Cluster.SOON, () -> cluster.describe(Cluster.METADATA_TOPIC)
+                .partitions().stream().allMatch(p -> p.replicas().size() == 1 && p.leader() != null && p.leader().id() == broker));
+    }
+
+    private static void policy(Cluster cluster, String policy) throws Exception {
+        ConfigResource topic = new ConfigResource(ConfigResource.Type.TOPIC, Cluster.METADATA_TOPIC);
+        cluster.admin().incrementalAlterConfigs(Map.of(topic, List.of(new AlterConfigOp(new ConfigEntry("cleanup.policy", policy),
+                AlterConfigOp.OpType.SET)))).all().get();
+    }
+
+    private static List<MetadataTopic.Segment> unfinished(Cluster cluster, String topic) {
+        return MetadataTopic.segments(MetadataTopic.read(cluster.bootstrap()), topic).values().stream()
+                .filter(s -> s.state() == MetadataTopic.STARTED).toList();
+    }
+}

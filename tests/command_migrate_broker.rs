@@ -1,0 +1,347 @@
+//! `undercroft metadata migrate` on a real broker, which each test starts for itself (five seconds, half a gigabyte).
+//!
+//! Ignored without the broker's jars: `UNDERCROFT_TEST_KAFKA_LIBS=$PWD/target/kafka/4.4.0/libs cargo test --test
+//! command_migrate_broker -- --ignored --nocapture`. Prints what the commands print.
+#![allow(clippy::disallowed_methods, clippy::expect_used, reason = "a test that waits")]
+
+#[path = "support/kafka.rs"]
+mod kafka;
+
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use rdkafka::ClientConfig;
+use rdkafka::admin::{AdminClient, AdminOptions, NewTopic, TopicReplication};
+use rdkafka::client::DefaultClientContext;
+use serde_json::Value;
+use undercroft::metadata::log::kafka::{JavaSettings, TOPIC, TopicOperator};
+use undercroft::model::SegmentState::{self, CopyFinished, CopyStarted, DeleteFinished, DeleteStarted};
+use undercroft::model::{
+    BrokerId, KafkaUuid, LeaderEpoch, Offset, SegmentEpochs, SegmentId, SegmentMetadata, SegmentUpdate,
+    TopicIdPartition,
+};
+use undercroft::wire::{Lane, RecordKey, SegmentKey, Version, encode_segment, encode_update, metadata_partition};
+
+use kafka::Broker;
+
+const PARTITIONS: i32 = 5;
+const PATIENCE: Duration = Duration::from_secs(60);
+
+fn metadata(broker: &Broker, arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_undercroft"));
+    command.arg("metadata").args(arguments).args(["--bootstrap-server", &broker.servers]);
+    command
+}
+
+/// Standard output and error of a run that must end with `code`; printed too.
+fn run(broker: &Broker, arguments: &[&str], code: i32) -> String {
+    let start = Instant::now();
+    let output = metadata(broker, arguments).output().expect("the command starts");
+    let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+    println!("$ undercroft metadata {} ({:?}, {})\n{text}", arguments.join(" "), start.elapsed(), output.status);
+    assert_eq!(output.status.code(), Some(code), "{}", arguments.join(" "));
+    text
+}
+
+fn json(broker: &Broker, arguments: &[&str], code: i32) -> Value {
+    let output = metadata(broker, arguments).output().expect("the command starts");
+    assert_eq!(output.status.code(), Some(code), "{}", arguments.join(" "));
+    serde_json::from_slice(&output.stdout).expect("JSON")
+}
+
+fn partition(number: i32) -> TopicIdPartition {
+    TopicIdPartition::new(KafkaUuid([5; 16]), "orders", number)
+}
+
+fn segment(of: i32, number: u8) -> SegmentMetadata {
+    let start = i64::from(number) * 100;
+    SegmentMetadata {
+        id: SegmentId {
+            partition: partition(of),
+            uuid: KafkaUuid([number + 50 * u8::try_from(of).expect("small"); 16]),
+        },
+        start_offset: Offset(start),
+        end_offset: Offset(start + 99),
+        max_timestamp_ms: 5,
+        broker_id: BrokerId(1),
+        event_timestamp_ms: 1_700_000_000_000,
+        epochs: SegmentEpochs::new(vec![(LeaderEpoch(0), Offset(start))]).expect("epochs"),
+        size_bytes: 4096,
+        custom_metadata: None,
+        state: CopyStarted,
+        is_txn_index_empty: true,
+    }
+}
+
+/// States that the segments of a partition have been through, as a stock broker says it.
+const HISTORY: &[&[SegmentState]] = &[
+    &[CopyFinished],
+    &[CopyFinished],
+    &[],
+    &[CopyFinished, DeleteStarted],
+    &[CopyFinished, DeleteStarted, DeleteFinished],
+];
+
+struct Topic {
+    operator: TopicOperator,
+}
+
+impl Topic {
+    /// As a stock broker creates it, and a tiered topic beside it.
+    async fn create(broker: &Broker) -> Self {
+        Self::create_with(broker, JavaSettings::new("")).await
+    }
+
+    async fn create_with(broker: &Broker, mut client: JavaSettings) -> Self {
+        let mut native = ClientConfig::new();
+        native.set("bootstrap.servers", &broker.servers);
+        if client.value("sasl.mechanism").is_some() {
+            let login = [("security.protocol", "SASL_PLAINTEXT"), ("sasl.mechanism", "PLAIN")];
+            let user = [("sasl.username", "admin"), ("sasl.password", "a")];
+            native.extend(login.iter().chain(&user).map(|&(name, value)| (name.to_owned(), value.to_owned())));
+        }
+        let admin: AdminClient<DefaultClientContext> = native.create().expect("an admin client");
+        let metadata = NewTopic::new(TOPIC, PARTITIONS, TopicReplication::Fixed(1))
+            .set("cleanup.policy", "delete")
+            .set("retention.ms", "-1");
+        let orders = NewTopic::new("orders", 2, TopicReplication::Fixed(1));
+        for created in admin.create_topics(&[metadata, orders], &AdminOptions::new()).await.expect("an answer") {
+            created.expect("created");
+        }
+        client.set("", "bootstrap.servers", &broker.servers);
+        let operator = TopicOperator::open(&client, Duration::from_secs(10)).expect("opens");
+        let start = Instant::now();
+        while operator.shape().expect("an answer").is_none_or(|shape| shape.partitions != PARTITIONS) {
+            assert!(start.elapsed() < PATIENCE, "no topic");
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+        Self { operator }
+    }
+
+    fn append(&self, of: i32, key: Option<Bytes>, value: Bytes) {
+        let meta = metadata_partition(&KafkaUuid([5; 16]), of, PARTITIONS);
+        tokio::task::block_in_place(|| self.operator.append(vec![(meta, key, Some(value))]).expect("lands"));
+    }
+
+    /// Without a key, as a stock broker does.
+    fn write_history(&self) {
+        for of in 0..2 {
+            for (number, states) in (0..).zip(HISTORY) {
+                let segment = segment(of, number);
+                self.append(of, None, encode_segment(&segment, LeaderEpoch::UNKNOWN, Version::V0));
+                for &state in *states {
+                    let update = SegmentUpdate {
+                        id: segment.id.clone(),
+                        broker_id: BrokerId(1),
+                        event_timestamp_ms: 1_700_000_000_000,
+                        custom_metadata: None,
+                        state,
+                    };
+                    self.append(of, None, encode_update(&update, LeaderEpoch::UNKNOWN, None, Version::V0));
+                }
+            }
+        }
+    }
+
+    /// What the leader of the partition does at level 1.
+    fn write_again(&self, of: i32) {
+        for (number, states) in (0..).zip(HISTORY) {
+            let segment = segment(of, number);
+            let state = states.last().copied().unwrap_or(CopyStarted);
+            if state == DeleteFinished {
+                continue;
+            }
+            let key = RecordKey::Segment(SegmentKey {
+                partition: (&partition(of)).into(),
+                end_offset: segment.end_offset,
+                leader_epoch: LeaderEpoch::UNKNOWN,
+                attempt: Some(segment.id.uuid),
+                lane: Lane::Rewrite { segment: segment.id.uuid, writer_epoch: LeaderEpoch(1) },
+            });
+            let whole = SegmentMetadata { state, ..segment };
+            self.append(of, Some(key.to_bytes()), encode_segment(&whole, LeaderEpoch::UNKNOWN, Version::V1));
+        }
+    }
+
+    /// The level as a check tells it.
+    fn level(&self, broker: &Broker) -> Option<i64> {
+        let check = metadata(broker, &["migrate", "--check", "--json"]).output().expect("the command starts");
+        serde_json::from_slice::<Value>(&check.stdout).ok()?["lowestLevel"].as_i64()
+    }
+
+    /// Settings that let the cleaner come at once, and a record that closes the segment with the history.
+    fn let_the_cleaner_come(&self) {
+        let settings =
+            [("segment.ms", "100"), ("max.compaction.lag.ms", "100"), ("min.cleanable.dirty.ratio", "0.001")];
+        let settings = settings.map(|(name, value)| (name, value.to_owned()));
+        tokio::task::block_in_place(|| self.operator.alter(&settings).expect("altered"));
+        std::thread::sleep(Duration::from_secs(1));
+        for meta in 0..PARTITIONS {
+            let key = Some(Bytes::from_static(b"nothing of ours"));
+            tokio::task::block_in_place(|| self.operator.append(vec![(meta, key, None)]).expect("lands"));
+        }
+    }
+}
+
+/// Everything that is known of live segments, without where it stands.
+fn segments(broker: &Broker) -> Vec<Value> {
+    let show = json(broker, &["show", "--topic", "orders", "--json"], 0);
+    let partitions = show["partitions"].as_array().expect("an array").clone();
+    let segments = partitions.iter().flat_map(|partition| partition["segments"].as_array().expect("an array").clone());
+    segments
+        .map(|mut segment| {
+            for name in ["baseKey", "baseRecord", "stateKey", "stateRecord"] {
+                segment.as_object_mut().expect("an object").remove(name);
+            }
+            segment
+        })
+        .collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "starts a broker"]
+async fn a_history_without_keys_comes_to_level_2_with_the_same_segments_though_the_cleaner_drops_it() {
+    let broker = Broker::start("");
+    let missing = run(&broker, &["migrate", "--check"], 4);
+    assert!(missing.contains("there is no such topic"), "{missing}");
+    let topic = Topic::create(&broker).await;
+    topic.write_history();
+    let before = segments(&broker);
+    assert_eq!(before.len(), 8);
+
+    // A bare broker: tiered storage is off, and the class would be the stock one.
+    let refused = run(&broker, &["migrate", "--upgrade-to-v1"], 4);
+    assert!(refused.contains("broker 1: tiered storage is off") && refused.contains("--force"), "{refused}");
+    let skips = run(&broker, &["migrate", "--upgrade-to-v2", "--force"], 4);
+    assert!(skips.contains("level 2 comes after level 1"), "{skips}");
+    assert!(run(&broker, &["migrate", "--check", "--force"], 0).contains("READY: level 1"));
+    let done = run(&broker, &["migrate", "--upgrade-to-v1", "--force"], 0);
+    assert!(done.contains("SUCCESS: the topic is at level 1 in all 5 partitions"), "{done}");
+    assert!(run(&broker, &["migrate", "--upgrade-to-v1", "--force"], 0).contains("already"));
+
+    let wait = json(&broker, &["migrate", "--check", "--force", "--json"], 3);
+    assert_eq!((&wait["verdict"], wait["restingFacts"].as_array().map(Vec::len)), (&"not-yet".into(), Some(8)));
+    assert_eq!((&wait["recordsWithoutKey"]["count"], &wait["remainingWaitMs"]), (&24.into(), &Value::Null));
+    run(&broker, &["migrate", "--upgrade-to-v2", "--force"], 3);
+    topic.write_again(0);
+    assert_eq!(json(&broker, &["migrate", "--check", "--force", "--json"], 3)["restingFacts"][3]["partition"], 1);
+    topic.write_again(1);
+    assert!(run(&broker, &["migrate", "--check", "--force"], 0).contains("READY: level 2"));
+    let done = run(&broker, &["migrate", "--upgrade-to-v2", "--force"], 0);
+    assert!(done.contains("SUCCESS: the topic is at level 2") && done.contains("reads the topic again"), "{done}");
+    assert!(run(&broker, &["migrate", "--upgrade-to-v1", "--force"], 4).contains("no way leads down"));
+    assert_eq!(segments(&broker), before);
+    let settings = topic.operator.settings().expect("told");
+    for (name, value) in
+        [("cleanup.policy", "compact"), ("segment.ms", "3600000"), ("max.compaction.lag.ms", "21600000")]
+    {
+        assert_eq!(settings[name], value);
+    }
+
+    topic.let_the_cleaner_come();
+    let start = Instant::now();
+    while json(&broker, &["migrate", "--check", "--force", "--json"], 0)["recordsWithoutKey"]["count"] != 0 {
+        assert!(start.elapsed() < PATIENCE, "the cleaner does not come:\n{}", broker.log());
+        tokio::time::sleep(Duration::from_millis(500)).await;
+    }
+    println!("the cleaner dropped all records without a key after {:?}", start.elapsed());
+    assert_eq!(segments(&broker), before, "what the cleaner left says the same");
+    run(&broker, &["list"], 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "starts a broker"]
+async fn auto_upgrade_waits_for_the_leaders_and_a_changed_number_of_partitions_ends_it() {
+    let broker = Broker::start("");
+    let topic = Topic::create(&broker).await;
+    topic.write_history();
+    let before = segments(&broker);
+    let arguments = ["migrate", "--auto-upgrade", "--force", "--poll-ms", "300", "--stall-ms", "60000"];
+    let child = metadata(&broker, &arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("starts");
+    let start = Instant::now();
+    while topic.level(&broker) != Some(1) {
+        assert!(start.elapsed() < PATIENCE, "no level 1");
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+    topic.write_again(0);
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    topic.write_again(1);
+    let output = child.wait_with_output().expect("it ends");
+    let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+    println!("{text}");
+    assert!(output.status.success(), "{}", output.status);
+    for part in ["waiting: 8 facts left", "waiting: 4 facts left", "SUCCESS: the topic is at level 2"] {
+        assert!(text.contains(part), "{part}");
+    }
+    assert_eq!(segments(&broker), before);
+
+    // Somebody adds partitions: records of most user partitions are looked for elsewhere now.
+    let admin: AdminClient<DefaultClientContext> =
+        ClientConfig::new().set("bootstrap.servers", &broker.servers).create().expect("an admin client");
+    let more = rdkafka::admin::NewPartitions::new(TOPIC, 7);
+    for result in admin.create_partitions([&more], &AdminOptions::new()).await.expect("an answer") {
+        result.expect("made");
+    }
+    let start = Instant::now();
+    while topic.operator.shape().expect("an answer").map(|shape| shape.partitions) != Some(7) {
+        assert!(start.elapsed() < PATIENCE, "no more partitions");
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    let text = run(&broker, &["migrate", "--check"], 4);
+    assert!(text.contains("partitions 5 to 6 have no level record, all before them have"), "{text}");
+}
+
+const SECURED: &str = "\
+sasl.enabled.mechanisms=PLAIN
+sasl.mechanism.inter.broker.protocol=PLAIN
+listener.name.client.plain.sasl.jaas.config=org.apache.kafka.common.security.plain.PlainLoginModule required username=\"admin\" password=\"a\" user_admin=\"a\" user_reader=\"r\";
+authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer
+super.users=User:admin;User:ANONYMOUS";
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "starts a broker"]
+async fn a_missing_right_is_named_and_a_wrong_password_is_told() {
+    let broker = Broker::start(SECURED);
+    let login = |user: &str, password: &str| {
+        format!(
+            "security.protocol=SASL_PLAINTEXT\nsasl.mechanism=PLAIN\nsasl.jaas.config=org.apache.kafka.common.security.\
+             plain.PlainLoginModule required username=\"{user}\" password=\"{password}\";\n"
+        )
+    };
+    let wrong = broker.file("wrong.properties", &login("admin", "b"));
+    let text = run(&broker, &["migrate", "--check", "--timeout-ms", "3000", "--command-config", &wrong], 4);
+    assert!(text.contains("REFUSED") && text.lines().count() == 1, "{text}");
+    let reader = broker.file("reader.properties", &login("reader", "r"));
+    let admin = broker.file("admin.properties", &login("admin", "a"));
+    let as_reader = |arguments: &[&str], code, right: &str| {
+        let all = [&["migrate", "--force", "--timeout-ms", "5000", "--command-config", &reader], arguments].concat();
+        let text = run(&broker, &all, code);
+        assert!(text.contains(right), "{right}: {text}");
+    };
+    let admin_client = |config: &str| {
+        let mut client = JavaSettings::new("");
+        for line in config.lines() {
+            let (name, value) = line.split_once('=').expect("a pair");
+            client.set("", name, value);
+        }
+        client
+    };
+    let topic = Topic::create_with(&broker, admin_client(&login("admin", "a"))).await;
+    topic.write_history();
+    as_reader(&["--check"], 4, "Topic authorization failed");
+    broker.allow(&admin, "reader", &["DESCRIBE", "READ"], Some(TOPIC));
+    as_reader(&["--check"], 4, "it takes the right DescribeConfigs on the cluster");
+    broker.allow(&admin, "reader", &["DESCRIBE_CONFIGS"], None);
+    as_reader(&["--check"], 4, "it takes the right DescribeConfigs on the topic");
+    broker.allow(&admin, "reader", &["DESCRIBE_CONFIGS"], Some(TOPIC));
+    as_reader(&["--check"], 0, "READY: level 1");
+    as_reader(&["--upgrade-to-v1"], 4, "it takes the right Write on the topic");
+    broker.allow(&admin, "reader", &["WRITE"], Some(TOPIC));
+    as_reader(&["--upgrade-to-v1"], 0, "SUCCESS");
+    topic.write_again(0);
+    topic.write_again(1);
+    as_reader(&["--upgrade-to-v2"], 4, "it takes the right AlterConfigs on the topic");
+    broker.allow(&admin, "reader", &["ALTER_CONFIGS"], Some(TOPIC));
+    as_reader(&["--upgrade-to-v2"], 0, "SUCCESS");
+}
