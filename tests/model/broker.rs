@@ -46,12 +46,20 @@ pub enum Task {
     Copied,
     Finishing(Ticket),
     /// Copied or not, it will not be used. The flag: our own reader shows that it can never finish.
-    CopyFailed { is_refused: bool },
+    CopyFailed {
+        is_refused: bool,
+    },
     /// The flag: our own reader has seen it finished, so that no upload can be on its way.
-    Delete { was_finished: bool },
+    Delete {
+        was_finished: bool,
+    },
     DeleteStarting(Ticket, bool),
-    Deleting { was_finished: bool },
-    Deleted { is_taken_over: bool },
+    Deleting {
+        was_finished: bool,
+    },
+    Deleted {
+        is_taken_over: bool,
+    },
     Ending(Ticket),
 }
 

@@ -81,7 +81,8 @@ impl World {
     /// Only a broker's order, or the end of its topic, ends a live segment.
     pub(crate) fn check_order(&mut self, seg: S, before: Option<SegmentState>) {
         let now = self.reference.now(seg);
-        if self.is_upkeep && self.topic_gone_ms.is_none() && before == Some(SegmentState::CopyFinished) && now != before {
+        if self.is_upkeep && self.topic_gone_ms.is_none() && before == Some(SegmentState::CopyFinished) && now != before
+        {
             self.fail("a live segment is deleted only on a broker's order", format!("segment {seg} is {now:?}"));
         }
     }

@@ -233,16 +233,16 @@ impl Generator {
                 Op::Upkeep { b, nonce: self.nonce }
             }
             Kind::Backfill if world.level > 0 => Op::Backfill { b, max: [1, 2, 100][random.below(3)] },
-            Kind::Tombstones if broker.leadership.is_some() => {
-                Op::Tombstones { b, max: [1, 2, 100][random.below(3)] }
-            }
+            Kind::Tombstones if broker.leadership.is_some() => Op::Tombstones { b, max: [1, 2, 100][random.below(3)] },
             Kind::Convert if !world.is_converted => Op::Convert,
             Kind::Pass => {
                 self.nonce += 16;
                 let (rounds, s) = (1 + random.below(8) as u8, [1, 1, 20, 100, 700, 700, 2000][random.below(7)]);
                 Op::Pass { sleeper: self.sleeper.unwrap_or(B::MAX), rounds, s, nonce: self.nonce }
             }
-            Kind::Migrate if world.level == 0 => Op::Migrate { sleeper: self.sleeper.unwrap_or(b), to: 1 + random.below(2) as u8 },
+            Kind::Migrate if world.level == 0 => {
+                Op::Migrate { sleeper: self.sleeper.unwrap_or(b), to: 1 + random.below(2) as u8 }
+            }
             Kind::Level if world.level < 2 => Op::Level { to: world.level + 1, restart: random.one_in(2) },
             Kind::Compact => Op::Compact {
                 dirty: [100, 100, 90, 70, 50][random.below(5)],

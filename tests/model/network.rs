@@ -117,8 +117,7 @@ impl World {
             self.check_append(seg, before);
             self.check_order(seg, before);
             let now = self.reference.now(seg);
-            self.counts.finished +=
-                u64::from(now == Some(SegmentState::CopyFinished) && before != now);
+            self.counts.finished += u64::from(now == Some(SegmentState::CopyFinished) && before != now);
         }
         offset
     }

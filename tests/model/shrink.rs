@@ -45,7 +45,8 @@ pub fn shrink(setup: &Setup, ops: &[Op], faults: Faults, found: &Violation) -> (
 
 /// The history as a test for `kept.rs`.
 pub fn as_test(setup: &Setup, ops: &[Op], violation: &Violation) -> String {
-    let mut text = format!("// {}: {}\n#[test]\nfn name_me() {{\n    holds(\n        &", violation.check, violation.detail);
+    let mut text =
+        format!("// {}: {}\n#[test]\nfn name_me() {{\n    holds(\n        &", violation.check, violation.detail);
     text += &format!("{setup:?},\n        &[\n");
     for op in ops {
         text += &format!("            {op:?},\n");

@@ -103,16 +103,14 @@ impl World {
                 }
             },
             Task::CopyFailed { is_refused } => self.after_failed_copy(b, seg, is_refused, how),
-            Task::Delete { was_finished } => {
-                match self.write_update(b, seg, SegmentState::DeleteStarted, 0) {
-                    Written::Sent(_) if self.faults.has(Fault::DeleteBeforeItIsRead) => {
-                        Some(Task::Deleting { was_finished })
-                    }
-                    Written::Sent(ticket) => Some(Task::DeleteStarting(ticket, was_finished)),
-                    Written::AlreadySo => Some(Task::Deleting { was_finished }),
-                    Written::Denied => None,
+            Task::Delete { was_finished } => match self.write_update(b, seg, SegmentState::DeleteStarted, 0) {
+                Written::Sent(_) if self.faults.has(Fault::DeleteBeforeItIsRead) => {
+                    Some(Task::Deleting { was_finished })
                 }
-            }
+                Written::Sent(ticket) => Some(Task::DeleteStarting(ticket, was_finished)),
+                Written::AlreadySo => Some(Task::Deleting { was_finished }),
+                Written::Denied => None,
+            },
             Task::DeleteStarting(ticket, was_finished) => match self.broker(b).answer(ticket) {
                 None => return false,
                 Some(Ok(())) if self.state_at(b, seg) == Some(SegmentState::DeleteStarted) => {
@@ -150,7 +148,7 @@ impl World {
 
     pub(crate) fn expire(&mut self, b: B, seg: S) -> bool {
         let broker = self.broker(b);
-        let is_copying = matches!(broker.tasks.get(&seg), Some(_));
+        let is_copying = broker.tasks.contains_key(&seg);
         if !broker.is_alive || broker.leadership.is_none() || is_copying {
             return false;
         }

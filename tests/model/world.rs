@@ -369,7 +369,7 @@ impl World {
             size_bytes: 100,
             custom_metadata: None,
             state: SegmentState::CopyStarted,
-            is_txn_index_empty: seg % 2 == 0,
+            is_txn_index_empty: seg.is_multiple_of(2),
         };
         let Ok(draft) = plan::add(&mut broker.reader.state, &standing, metadata) else { return false };
         broker.send(&draft, standing.level, ticket, now_ms);
