@@ -14,6 +14,7 @@ mod broker;
 mod checks;
 mod directed;
 mod end;
+mod exhaustive;
 mod fault;
 mod history;
 mod kept;
