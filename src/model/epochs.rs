@@ -38,6 +38,12 @@ impl SegmentEpochs {
         Ok(Self(entries.into_boxed_slice()))
     }
 
+    /// Of a segment that one leader wrote.
+    #[must_use]
+    pub fn single(epoch: LeaderEpoch, start_offset: Offset) -> Self {
+        Self(Box::new([(epoch, start_offset)]))
+    }
+
     /// The entries, ascending.
     #[must_use]
     pub fn entries(&self) -> &[(LeaderEpoch, Offset)] {

@@ -3,9 +3,10 @@
 use crate::model::{KafkaUuid, SegmentMetadata, SegmentState, SegmentUpdate};
 
 use super::entry::Said;
-use super::lineage::{Lineage, Span};
+use super::lineage::Lineage;
 use super::naming::{KeyName, Naming};
 use super::segment::{Gone, KeptUpdate, Segment};
+use super::slab::Slab;
 use super::{Outcome, PartitionState, Refusal};
 
 impl PartitionState {
@@ -19,10 +20,11 @@ impl PartitionState {
         if self.note_gone(uuid, to, said) {
             return repeated(SegmentState::DeleteFinished, to);
         }
-        let Some(known) = self.segments.get_mut(&uuid) else {
-            self.create(uuid, metadata, said);
+        let Some(place) = self.live.place_of(uuid) else {
+            self.create(metadata, said);
             return Outcome::Applied;
         };
+        let Some(known) = self.live.at_mut(place) else { return Outcome::Applied };
         let from = known.state;
         let is_late_finish = self.laws.whole_finish_overrules_claim
             && from == SegmentState::Dangling
@@ -32,16 +34,15 @@ impl PartitionState {
             || is_late_finish
             || (!self.laws.whole_changes_only_open_attempts && from.reader_accepts(to, false));
         if !may_change {
-            if from == to || self.laws.refused_records_count {
-                known.note(said.name);
-            }
             known.is_state_keyed |= from == to && said.name.is_some();
+            if from == to || self.laws.refused_records_count {
+                self.note(place, said.name);
+            }
             if to == SegmentState::CopyFinished && said.name.is_some() {
-                self.count_refused_finish(uuid);
+                self.count_refused_finish(place);
             }
             return repeated(from, to);
         }
-        known.note(said.name);
         let update = SegmentUpdate {
             id: metadata.id.clone(),
             broker_id: metadata.broker_id,
@@ -49,7 +50,7 @@ impl PartitionState {
             custom_metadata: metadata.custom_metadata.clone(),
             state: to,
         };
-        self.advance(uuid, &update, said);
+        self.advance(place, &update, said);
         Outcome::Applied
     }
 
@@ -60,8 +61,7 @@ impl PartitionState {
         if self.note_gone(uuid, to, said) {
             return repeated(SegmentState::DeleteFinished, to);
         }
-        let is_claim = said.name.is_some_and(KeyName::is_claim) && self.laws.claims_only_open_attempts;
-        let Some(known) = self.segments.get_mut(&uuid) else {
+        let Some(place) = self.live.place_of(uuid) else {
             if self.laws.keeps_early_updates {
                 let orphan = self.orphans.entry(uuid).or_default();
                 orphan.keep(update.clone(), said.name);
@@ -69,64 +69,35 @@ impl PartitionState {
             }
             return Outcome::Kept;
         };
-        let from = known.state;
-        let is_accepted = from.reader_accepts(to, is_claim);
-        if is_accepted || self.laws.refused_records_count {
-            known.note(said.name);
+        let from = self.live.at(place).map_or(SegmentState::CopyStarted, |known| known.state);
+        let is_claim = said.name.is_some_and(KeyName::is_claim) && self.laws.claims_only_open_attempts;
+        if from.reader_accepts(to, is_claim) {
+            self.advance(place, update, said);
+            return Outcome::Applied;
         }
-        if !is_accepted {
-            if to == SegmentState::CopyFinished && said.name.is_some() && !known.book.has_claim() {
-                self.count_refused_finish(uuid);
-            }
-            return Outcome::Refused(Refusal::Step { from, to });
+        if self.laws.refused_records_count {
+            self.note(place, said.name);
         }
-        self.advance(uuid, update, said);
-        Outcome::Applied
+        if to == SegmentState::CopyFinished && said.name.is_some() && !self.other_keys.has_claim(uuid) {
+            self.count_refused_finish(place);
+        }
+        Outcome::Refused(Refusal::Step { from, to })
     }
 
     /// A COPY_SEGMENT_FINISHED behind a deletion: whether that deletion was the first one of the segment, a reader of a
     /// cleaned log cannot tell, and takes the copy as finished before it was deleted. So everybody does, as to how far
     /// copies ever came. (Behind a claim it is another matter: claims stay, and nobody takes the copy as finished.)
-    fn count_refused_finish(&mut self, uuid: KafkaUuid) {
-        let Some(segment) = self.segments.get(&uuid) else { return };
-        for (epoch, _, end) in segment.epochs.ranges(segment.end_offset) {
-            self.lineages.entry(epoch).or_default().reach(end);
-        }
+    fn count_refused_finish(&mut self, place: u32) {
+        self.with_lineages(place, |lineage, _, end| lineage.reach(end));
     }
 
-    /// Two segments have the same short key: topics that were written by drafts of KIP-1266 have such. A log cleaner keeps
-    /// the later one's record only, so nothing of the earlier one rests on a key, and its next records need other ones.
-    pub(super) fn dispute(&mut self, name: KeyName, newcomer: KafkaUuid, seen_ms: i64) {
-        let live = self.segments.iter().filter(|(_, s)| s.book.has(name, s.end_offset, s.naming)).map(|(&id, _)| id);
-        let gone = self.gone.iter().filter(|(_, s)| s.book.has(name, s.end_offset, s.naming)).map(|(&id, _)| id);
-        let holders: Vec<_> = live.chain(gone).filter(|&holder| holder != newcomer).collect();
-        for holder in holders {
-            let seen_ms = self.unsettled.get(&holder).copied().unwrap_or(seen_ms);
-            let _ = self.watching(holder, seen_ms, |state| {
-                if let Some(segment) = state.segments.get_mut(&holder) {
-                    segment.book.strike_short(segment.end_offset, segment.naming);
-                    segment.naming.has_segment_id = true;
-                    segment.is_state_keyed = false;
-                } else if let Some(gone) = state.gone.get_mut(&holder) {
-                    gone.book.strike_short(gone.end_offset, gone.naming);
-                    if gone.book.is_empty() {
-                        state.fading.push_back((gone.timestamp_ms, holder));
-                    }
-                }
-                Outcome::Applied
-            });
-        }
-    }
-
-    fn create(&mut self, uuid: KafkaUuid, metadata: &SegmentMetadata, said: Said) {
-        let mut segment = Segment::new(metadata, said.name.map_or(Naming::UNKNOWN, KeyName::naming));
-        segment.note(said.name);
-        segment.state = SegmentState::CopyStarted;
-        for &(epoch, _) in segment.epochs.entries() {
-            self.lineages.entry(epoch).or_default().begin(uuid);
-        }
-        self.segments.insert(uuid, segment);
-        self.settle_state(uuid, metadata.state, said);
+    fn create(&mut self, metadata: &SegmentMetadata, said: Said) {
+        let uuid = metadata.id.uuid;
+        let custom_metadata = self.blobs.put(metadata.custom_metadata.as_deref());
+        let naming = said.name.map_or(Naming::UNKNOWN, KeyName::naming);
+        let place = self.live.insert(Segment::new(metadata, naming, custom_metadata));
+        self.note(place, said.name);
+        self.enter(place, metadata.state, said);
         for KeptUpdate { update, name } in self.orphans.remove(&uuid).unwrap_or_default().updates {
             // What is refused now would have been refused in any order: nobody waits for an update of a segment that
             // was not known when it was read.
@@ -134,77 +105,79 @@ impl PartitionState {
         }
     }
 
-    fn advance(&mut self, uuid: KafkaUuid, update: &SegmentUpdate, said: Said) {
-        if let Some(segment) = self.segments.get_mut(&uuid) {
-            segment.take(update);
+    fn advance(&mut self, place: u32, update: &SegmentUpdate, said: Said) {
+        self.note(place, said.name);
+        if let Some(segment) = self.live.at_mut(place) {
+            segment.take(update, &mut self.blobs);
         }
-        self.settle_state(uuid, update.state, said);
+        self.blobs.sweep(self.live.iter_mut().map(|segment| &mut segment.custom_metadata));
+        self.enter(place, update.state, said);
     }
 
     /// The segment is in this state now, whatever it was in before.
-    fn settle_state(&mut self, uuid: KafkaUuid, to: SegmentState, said: Said) {
-        let Some(segment) = self.segments.get_mut(&uuid) else { return };
-        segment.is_state_keyed = said.name.is_some() || (segment.is_state_keyed && segment.state == to);
+    fn enter(&mut self, place: u32, to: SegmentState, said: Said) {
+        let Some(segment) = self.live.at_mut(place) else { return };
+        let from = segment.state;
+        segment.is_state_keyed = said.name.is_some() || (segment.is_state_keyed && from == to);
         segment.is_claimed = to == SegmentState::Dangling && said.name.is_some_and(KeyName::is_claim);
         segment.state = to;
-        let finished_ms = segment.event_timestamp_ms;
-        let change: fn(&mut Lineage, Span) = match to {
-            SegmentState::CopyStarted => return,
-            SegmentState::CopyFinished => Lineage::finish,
-            SegmentState::DeleteStarted | SegmentState::Dangling => {
-                |lineage, span| lineage.withdraw(span.segment, span.start)
+        match to {
+            SegmentState::CopyStarted => {}
+            SegmentState::CopyFinished => self.with_lineages(place, |lineage, live, _| lineage.finish(live, place)),
+            SegmentState::DeleteStarted | SegmentState::Dangling => self.withdraw(place, from),
+            SegmentState::DeleteFinished => {
+                self.withdraw(place, from);
+                self.bury(place, said);
             }
-            SegmentState::DeleteFinished => |lineage, span| lineage.forget(span.segment, span.start),
-        };
-        for (epoch, start, end) in segment.epochs.ranges(segment.end_offset) {
-            change(self.lineages.entry(epoch).or_default(), Span { start, end, finished_ms, segment: uuid });
         }
-        if to == SegmentState::DeleteFinished
-            && let Some(segment) = self.segments.remove(&uuid)
-        {
-            self.bury(uuid, segment, said);
+    }
+
+    /// It serves no more reads, if it did in its last state.
+    pub(super) fn withdraw(&mut self, place: u32, from: SegmentState) {
+        if from == SegmentState::CopyFinished {
+            let withdraw = |lineage: &mut Lineage, live: &Slab<Segment>, _| lineage.withdraw(live, place);
+            self.with_lineages(place, withdraw);
         }
     }
 
     /// Takes a segment out of everything but the memory of what the log has of it.
-    fn bury(&mut self, uuid: KafkaUuid, segment: Segment, said: Said) {
-        let gone = Gone {
-            end_offset: segment.end_offset,
-            naming: segment.naming,
-            is_state_keyed: segment.is_state_keyed,
-            book: segment.book,
-            seen_ms: said.seen_ms,
-            timestamp_ms: said.timestamp_ms,
-        };
-        if gone.book.is_empty() {
-            self.fading.push_back((said.timestamp_ms, uuid));
+    fn bury(&mut self, place: u32, said: Said) {
+        let Some(segment) = self.take_out(place) else { return };
+        let gone = Gone::new(&segment, said.seen_ms);
+        if self.other_keys.is_empty(gone.holder()) {
+            self.fading.push_back((said.timestamp_ms, gone.holder().uuid));
         }
-        self.gone.insert(uuid, gone);
+        self.gone.insert(gone);
+    }
+
+    /// Takes a segment, which serves no reads, out of the live ones. What is noted of its keys stays.
+    pub(super) fn take_out(&mut self, place: u32) -> Option<Segment> {
+        let uuid = self.live.at(place)?.holder().uuid;
+        let segment = self.live.remove(uuid)?;
+        self.blobs.discard(segment.custom_metadata);
+        self.blobs.sweep(self.live.iter_mut().map(|segment| &mut segment.custom_metadata));
+        Some(segment)
     }
 
     /// Takes note of a record of a segment that is gone. Tells whether it is.
     fn note_gone(&mut self, uuid: KafkaUuid, to: SegmentState, said: Said) -> bool {
-        let Some(gone) = self.gone.get_mut(&uuid) else { return false };
+        let Some(gone) = self.gone.get_mut(uuid) else { return false };
         if let Some(name) = said.name {
             if self.laws.refused_records_count {
-                gone.book.note(name, gone.end_offset, gone.naming);
+                gone.usual_keys = self.other_keys.note(gone.holder(), name);
             }
             gone.is_state_keyed |= to == SegmentState::DeleteFinished;
         }
         gone.seen_ms = said.seen_ms;
-        gone.timestamp_ms = said.timestamp_ms;
-        if gone.book.is_empty() {
-            self.fading.push_back((said.timestamp_ms, uuid));
-        }
         true
     }
-}
 
-impl Segment {
-    /// There is a record of it under this key, whatever becomes of it.
-    fn note(&mut self, name: Option<KeyName>) {
-        if let Some(name) = name {
-            self.book.note(name, self.end_offset, self.naming);
+    /// There is a record of a live segment under this key, whatever becomes of it.
+    fn note(&mut self, place: u32, name: Option<KeyName>) {
+        if let Some(name) = name
+            && let Some(segment) = self.live.at_mut(place)
+        {
+            segment.usual_keys = self.other_keys.note(segment.holder(), name);
         }
     }
 }

@@ -1,100 +1,116 @@
-//! Under which keys the log has records of one segment.
+//! Under which keys the log has records of segments.
 
-use crate::model::Offset;
+use std::collections::HashMap;
+
+use crate::model::{KafkaUuid, Offset};
 
 use super::naming::{KeyName, LaneName, Naming};
 
-/// The keys of one segment whose last record has a value, refused records included: all that has to be emptied before
-/// the log has nothing of it.
-///
-/// The usual keys are bits; only claims, rewrites and what another writer did otherwise are written out.
-#[derive(Debug, Default)]
-pub(super) struct KeyBook {
-    usual: u8,
-    #[expect(clippy::box_collection, reason = "almost no segment has any: one word, not three")]
-    others: Option<Box<Vec<KeyName>>>,
-}
+/// The usual keys of one segment whose last record has a value, refused records included: one bit each.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Usual(u8);
 
 const LANES: [LaneName; 4] = [LaneName::Base, LaneName::Update, LaneName::Delete, LaneName::Gone];
 /// Bits of the keys that carry the segment's id are the plain ones' shifted by this.
 const WITH_ID: usize = LANES.len();
 const BASES: u8 = 1 | 1 << WITH_ID;
 
-impl KeyBook {
-    /// There is a record under `name` now.
-    pub(super) fn note(&mut self, name: KeyName, end_offset: Offset, naming: Naming) {
-        match bit(name, end_offset, naming) {
-            Some(bit) => self.usual |= bit,
-            None => {
-                let others = self.others.get_or_insert_default();
-                if !others.contains(&name) {
-                    others.push(name);
-                }
+/// Whose keys they are: what the keys of one segment have in common, and which of the usual ones there are.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Holder {
+    pub(super) uuid: KafkaUuid,
+    pub(super) end_offset: Offset,
+    pub(super) naming: Naming,
+    pub(super) usual: Usual,
+}
+
+/// The other keys: claims, rewrites, and what another writer did otherwise. Few segments have any. With the bits of a
+/// segment they are all that has to be emptied before the log has nothing of it.
+#[derive(Debug, Default)]
+pub(super) struct OtherKeys(HashMap<KafkaUuid, Vec<KeyName>>);
+
+impl OtherKeys {
+    /// There is a record under `name` now. Gives the bits as they are then.
+    pub(super) fn note(&mut self, holder: Holder, name: KeyName) -> Usual {
+        if let Some(bit) = bit(holder, name) {
+            return Usual(holder.usual.0 | bit);
+        }
+        let others = self.0.entry(holder.uuid).or_default();
+        if !others.contains(&name) {
+            others.push(name);
+        }
+        holder.usual
+    }
+
+    /// The key was emptied. Gives the bits as they are then.
+    pub(super) fn strike(&mut self, holder: Holder, name: KeyName) -> Usual {
+        if let Some(bit) = bit(holder, name) {
+            return Usual(holder.usual.0 & !bit);
+        }
+        if let Some(others) = self.0.get_mut(&holder.uuid) {
+            others.retain(|other| *other != name);
+            if others.is_empty() {
+                self.0.remove(&holder.uuid);
             }
         }
-    }
-
-    /// The key was emptied. Tells whether it had a record.
-    pub(super) fn strike(&mut self, name: KeyName, end_offset: Offset, naming: Naming) -> bool {
-        if let Some(bit) = bit(name, end_offset, naming) {
-            let had = self.usual & bit != 0;
-            self.usual &= !bit;
-            return had;
-        }
-        let Some(others) = self.others.as_mut() else { return false };
-        let before = others.len();
-        others.retain(|other| *other != name);
-        let had = others.len() < before;
-        if others.is_empty() {
-            self.others = None;
-        }
-        had
-    }
-
-    pub(super) fn has(&self, name: KeyName, end_offset: Offset, naming: Naming) -> bool {
-        match bit(name, end_offset, naming) {
-            Some(bit) => self.usual & bit != 0,
-            None => self.others.as_ref().is_some_and(|others| others.contains(&name)),
-        }
-    }
-
-    pub(super) fn is_empty(&self) -> bool {
-        self.usual == 0 && self.others.is_none()
-    }
-
-    /// Whether a record that the segment's existence can rest on has a key.
-    pub(super) fn has_base_type(&self) -> bool {
-        self.usual & BASES != 0
-            || self.others.as_ref().is_some_and(|others| others.iter().any(|name| name.is_base_type()))
-    }
-
-    /// Whether somebody has claimed the segment, or has tried to.
-    pub(super) fn has_claim(&self) -> bool {
-        self.others.as_ref().is_some_and(|others| others.iter().any(|name| name.is_claim()))
+        holder.usual
     }
 
     /// The keys without the segment's id that could be another segment's too are no longer this one's.
-    pub(super) fn strike_short(&mut self, end_offset: Offset, naming: Naming) {
+    pub(super) fn strike_short(&mut self, mut holder: Holder) -> Usual {
+        let Holder { end_offset, naming: Naming { epoch, .. }, .. } = holder;
         for lane in [LaneName::Base, LaneName::Update] {
-            self.strike(KeyName { end_offset, epoch: naming.epoch, has_segment_id: false, lane }, end_offset, naming);
+            holder.usual = self.strike(holder, KeyName { end_offset, epoch, has_segment_id: false, lane });
+        }
+        holder.usual
+    }
+
+    /// Nothing is kept of the segment any more.
+    pub(super) fn drop_all(&mut self, uuid: KafkaUuid) {
+        self.0.remove(&uuid);
+    }
+
+    pub(super) fn has(&self, holder: Holder, name: KeyName) -> bool {
+        match bit(holder, name) {
+            Some(bit) => holder.usual.0 & bit != 0,
+            None => self.of(holder.uuid).contains(&name),
         }
     }
 
+    pub(super) fn is_empty(&self, holder: Holder) -> bool {
+        holder.usual.0 == 0 && self.of(holder.uuid).is_empty()
+    }
+
+    /// Whether a record that the segment's existence can rest on has a key.
+    pub(super) fn has_base_type(&self, holder: Holder) -> bool {
+        holder.usual.0 & BASES != 0 || self.of(holder.uuid).iter().any(|name| name.is_base_type())
+    }
+
+    /// Whether somebody has claimed the segment, or has tried to.
+    pub(super) fn has_claim(&self, uuid: KafkaUuid) -> bool {
+        self.of(uuid).iter().any(|name| name.is_claim())
+    }
+
     /// All of them, the base keys first.
-    pub(super) fn names(&self, end_offset: Offset, naming: Naming) -> Vec<KeyName> {
-        let usual = [false, true].into_iter().flat_map(|has_segment_id| {
-            LANES.map(|lane| KeyName { end_offset, epoch: naming.epoch, has_segment_id, lane })
-        });
-        let usual = usual.filter(|&name| bit(name, end_offset, naming).is_some_and(|bit| self.usual & bit != 0));
-        let mut names: Vec<_> = usual.chain(self.others.iter().flat_map(|others| others.iter().copied())).collect();
+    pub(super) fn names(&self, holder: Holder) -> Vec<KeyName> {
+        let Holder { end_offset, naming: Naming { epoch, .. }, .. } = holder;
+        let usual = [false, true]
+            .into_iter()
+            .flat_map(|has_segment_id| LANES.map(|lane| KeyName { end_offset, epoch, has_segment_id, lane }));
+        let usual = usual.filter(|&name| bit(holder, name).is_some_and(|bit| holder.usual.0 & bit != 0));
+        let mut names: Vec<_> = usual.chain(self.of(holder.uuid).iter().copied()).collect();
         names.sort_by_key(|name| !name.is_base_type());
         names
+    }
+
+    fn of(&self, uuid: KafkaUuid) -> &[KeyName] {
+        if self.0.is_empty() { &[] } else { self.0.get(&uuid).map_or(&[], |others| others) }
     }
 }
 
 /// The bit of a usual key.
-fn bit(name: KeyName, end_offset: Offset, naming: Naming) -> Option<u8> {
+fn bit(holder: Holder, name: KeyName) -> Option<u8> {
     let lane = LANES.iter().position(|&lane| lane == name.lane)?;
-    let is_usual = name.end_offset == end_offset && name.epoch == naming.epoch;
+    let is_usual = name.end_offset == holder.end_offset && name.epoch == holder.naming.epoch;
     is_usual.then(|| 1 << (lane + if name.has_segment_id { WITH_ID } else { 0 }))
 }

@@ -113,7 +113,7 @@ impl PartitionState {
         let outcome = change(self);
         let after = self.share(segment);
         self.work = self.work.minus(before).plus(after);
-        let is_unsettled = self.segments.get(&segment).is_some_and(|known| known.state != SegmentState::CopyFinished);
+        let is_unsettled = self.live.get(segment).is_some_and(|known| known.state != SegmentState::CopyFinished);
         if is_unsettled {
             self.unsettled.insert(segment, seen_ms);
         } else {
@@ -128,8 +128,8 @@ impl PartitionState {
             && timestamp_ms.saturating_add(FADES_AFTER_MS) < self.newest_ms
         {
             self.fading.pop_front();
-            if self.gone.get(&segment).is_some_and(|gone| gone.book.is_empty() && gone.timestamp_ms == timestamp_ms) {
-                self.gone.remove(&segment);
+            if self.gone.get(segment).is_some_and(|gone| self.other_keys.is_empty(gone.holder())) {
+                self.gone.remove(segment);
             }
         }
     }

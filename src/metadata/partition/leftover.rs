@@ -6,6 +6,7 @@ use crate::wire::RecordKey;
 use super::PartitionState;
 use super::naming::{KeyName, LaneName};
 use super::segment::Orphan;
+use super::slab::Slotted;
 
 /// Keys of one segment that is gone or was never known.
 #[derive(Debug)]
@@ -24,9 +25,8 @@ pub(in crate::metadata) struct Leftover {
 impl PartitionState {
     /// What the log has of segments that are gone and of segments that are not known, by end offset and segment.
     pub(in crate::metadata) fn leftovers(&self) -> Vec<Leftover> {
-        let gone = self.gone.iter().filter(|(_, gone)| !gone.book.is_empty());
-        let gone =
-            gone.map(|(&id, gone)| self.leftover(id, &gone.book.names(gone.end_offset, gone.naming), gone.seen_ms));
+        let gone = self.gone.iter().filter(|gone| !self.other_keys.is_empty(gone.holder()));
+        let gone = gone.map(|gone| self.leftover(gone.uuid(), &self.other_keys.names(gone.holder()), gone.seen_ms));
         let orphans = self.orphans.iter().map(|(&id, orphan)| {
             let names: Vec<_> = orphan.updates.iter().filter_map(|kept| kept.name).collect();
             self.leftover(id, &names, orphan.seen_ms)
@@ -43,14 +43,14 @@ impl PartitionState {
         // Updates without a key hold nothing up: nobody can empty what has no key.
         let is_keyed = |orphan: &Orphan| orphan.updates.iter().any(|kept| kept.name.is_some());
         let has_orphans = self.orphans.values().any(is_keyed);
-        let is_alone = self.segments.is_empty() && !has_orphans && self.work().gone_with_keys == 0;
+        let is_alone = self.live.is_empty() && !has_orphans && self.work().gone_with_keys == 0;
         is_alone.then_some(mark.seen_ms)
     }
 
     /// Whether a live segment has a record under a key that names no segment.
     fn is_lived_in(&self, name: KeyName) -> bool {
         let is_short = !name.has_segment_id && matches!(name.lane, LaneName::Base | LaneName::Update);
-        is_short && self.segments.values().any(|live| live.book.has(name, live.end_offset, live.naming))
+        is_short && self.live.iter().any(|live| self.other_keys.has(live.holder(), name))
     }
 
     fn leftover(&self, segment: KafkaUuid, names: &[KeyName], seen_ms: i64) -> Leftover {

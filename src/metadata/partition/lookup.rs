@@ -2,17 +2,18 @@
 
 use bytes::Bytes;
 
-use crate::model::{KafkaUuid, LeaderEpoch, Offset, SegmentId, SegmentMetadata, SegmentState};
+use crate::model::{LeaderEpoch, Offset, SegmentId, SegmentMetadata, SegmentState};
 
 use super::PartitionState;
 use super::naming::Naming;
 use super::segment::Segment;
+use super::slab::Slotted;
 
 impl PartitionState {
     /// The finished segment that serves `offset` of `epoch`.
     #[must_use]
     pub fn find(&self, epoch: LeaderEpoch, offset: Offset) -> Option<SegmentMetadata> {
-        self.find_known(epoch, offset).map(|(uuid, segment)| segment.to_metadata(&self.partition, uuid))
+        self.find_known(epoch, offset).map(|segment| self.metadata(segment))
     }
 
     /// The first segment at or behind `offset` that may have aborted transactions, as long as each segment of the same
@@ -21,9 +22,9 @@ impl PartitionState {
     pub fn next_with_transaction_index(&self, epoch: LeaderEpoch, offset: Offset) -> Option<SegmentMetadata> {
         let mut at = offset;
         loop {
-            let (uuid, segment) = self.find_known(epoch, at)?;
+            let segment = self.find_known(epoch, at)?;
             if !segment.is_txn_index_empty {
-                return Some(segment.to_metadata(&self.partition, uuid));
+                return Some(self.metadata(segment));
             }
             let next = segment.end_offset.next();
             if next <= at {
@@ -36,58 +37,58 @@ impl PartitionState {
     /// The highest offset of `epoch` that was ever in a finished segment, also if that segment is gone.
     #[must_use]
     pub fn highest_offset(&self, epoch: LeaderEpoch) -> Option<Offset> {
-        self.lineages.get(&epoch)?.highest()
+        self.lineage(epoch)?.highest()
     }
 
     /// Segments in every state but DELETE_SEGMENT_FINISHED, of one epoch or of all, by start offset.
     #[must_use]
     pub fn list(&self, epoch: Option<LeaderEpoch>) -> Vec<SegmentMetadata> {
-        let mut found: Vec<(KafkaUuid, &Segment)> = match epoch {
-            Some(epoch) => self.of_epoch(epoch).collect(),
-            None => self.segments.iter().map(|(&uuid, segment)| (uuid, segment)).collect(),
+        let mut found: Vec<&Segment> = match epoch {
+            Some(epoch) => self.of_epoch(epoch),
+            None => self.live.iter().collect(),
         };
-        found.sort_unstable_by_key(|&(uuid, segment)| (segment.start_offset, segment.end_offset, uuid));
-        found.into_iter().map(|(uuid, segment)| segment.to_metadata(&self.partition, uuid)).collect()
+        found.sort_unstable_by_key(|segment| (segment.start_offset, segment.end_offset, segment.uuid()));
+        found.into_iter().map(|segment| self.metadata(segment)).collect()
     }
 
     /// Sum of the sizes of what [`PartitionState::list`] shows of `epoch`, in every state, as Kafka counts it.
     #[must_use]
     pub fn size_bytes(&self, epoch: LeaderEpoch) -> u64 {
-        self.of_epoch(epoch).map(|(_, segment)| u64::try_from(segment.size_bytes).unwrap_or(0)).sum()
+        self.of_epoch(epoch).into_iter().map(|segment| u64::try_from(segment.size_bytes).unwrap_or(0)).sum()
     }
 
     /// State of a segment; DELETE_SEGMENT_FINISHED for one whose deletion has ended.
     #[must_use]
     pub fn state_of(&self, segment: &SegmentId) -> Option<SegmentState> {
-        match self.segments.get(&segment.uuid) {
+        match self.live.get(segment.uuid) {
             Some(known) => Some(known.state),
-            None => self.gone.contains_key(&segment.uuid).then_some(SegmentState::DeleteFinished),
+            None => self.gone.contains(segment.uuid).then_some(SegmentState::DeleteFinished),
         }
     }
 
     /// End offset and naming of a segment, from which the keys of its further records are made.
     #[must_use]
     pub fn naming_of(&self, segment: &SegmentId) -> Option<(Offset, Naming)> {
-        let live = self.segments.get(&segment.uuid).map(|known| (known.end_offset, known.naming));
-        live.or_else(|| self.gone.get(&segment.uuid).map(|gone| (gone.end_offset, gone.naming)))
+        let live = self.live.get(segment.uuid).map(|known| (known.end_offset, known.naming()));
+        live.or_else(|| self.gone.get(segment.uuid).map(|gone| (gone.end_offset, gone.naming())))
     }
 
     /// Custom metadata of a segment as of now.
     #[must_use]
     pub fn custom_metadata_of(&self, segment: &SegmentId) -> Option<Bytes> {
-        self.segments.get(&segment.uuid)?.custom_metadata()
+        self.live.get(segment.uuid)?.custom_metadata(&self.blobs)
     }
 
     /// Whether its state is DANGLING because somebody found the attempt abandoned.
     #[must_use]
     pub fn is_claimed(&self, segment: &SegmentId) -> bool {
-        self.segments.get(&segment.uuid).is_some_and(|known| known.is_claimed)
+        self.live.get(segment.uuid).is_some_and(|known| known.is_claimed)
     }
 
     /// A segment as it is now.
     #[must_use]
     pub fn metadata_of(&self, segment: &SegmentId) -> Option<SegmentMetadata> {
-        Some(self.segments.get(&segment.uuid)?.to_metadata(&self.partition, segment.uuid))
+        Some(self.metadata(self.live.get(segment.uuid)?))
     }
 
     /// Decides the name of a segment that is about to be added; no other one gets the same from now on. A segment that is
@@ -98,8 +99,8 @@ impl PartitionState {
         end_offset: Offset,
         epoch: LeaderEpoch,
     ) -> Naming {
-        match self.segments.get(&segment.uuid) {
-            Some(known) => known.naming,
+        match self.live.get(segment.uuid) {
+            Some(known) => known.naming(),
             None => {
                 let naming = self.watermarks.choose(epoch, end_offset);
                 let laws = self.laws();
@@ -110,16 +111,19 @@ impl PartitionState {
         }
     }
 
-    fn find_known(&self, epoch: LeaderEpoch, offset: Offset) -> Option<(KafkaUuid, &Segment)> {
-        self.known(self.lineages.get(&epoch)?.find(offset)?)
+    pub(super) fn metadata(&self, segment: &Segment) -> SegmentMetadata {
+        segment.to_metadata(&self.partition, &self.blobs)
     }
 
-    fn of_epoch(&self, epoch: LeaderEpoch) -> impl Iterator<Item = (KafkaUuid, &Segment)> {
-        let uuids = self.lineages.get(&epoch).into_iter().flat_map(|lineage| lineage.all());
-        uuids.filter_map(|uuid| self.known(uuid))
+    fn find_known(&self, epoch: LeaderEpoch, offset: Offset) -> Option<&Segment> {
+        self.lineage(epoch)?.find(&self.live, offset)
     }
 
-    fn known(&self, uuid: KafkaUuid) -> Option<(KafkaUuid, &Segment)> {
-        Some((uuid, self.segments.get(&uuid)?))
+    /// Segments in every state that have the epoch, in no order.
+    fn of_epoch(&self, epoch: LeaderEpoch) -> Vec<&Segment> {
+        let finished = self.lineage(epoch).into_iter().flat_map(|lineage| lineage.places());
+        let finished = finished.filter_map(|place| self.live.at(place));
+        let unsettled = self.unsettled.keys().filter_map(|&uuid| self.live.get(uuid));
+        finished.chain(unsettled.filter(|segment| segment.range_of(epoch).is_some())).collect()
     }
 }

@@ -11,13 +11,16 @@
 //! never hides what only the other one has. (There a shorter one that finished last hides the tail of a longer one.)
 
 mod apply;
+mod blobs;
 mod book;
+mod dispute;
 mod entry;
 mod leftover;
 mod lineage;
 mod lookup;
 mod naming;
 mod segment;
+mod slab;
 #[cfg(test)]
 mod tests;
 mod tombstone;
@@ -29,13 +32,16 @@ pub use entry::{Entry, Outcome, Refusal};
 pub use naming::Naming;
 pub use work::{Amount, NullKeyFact, Unsettled, Work};
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{HashMap, VecDeque};
 
 use crate::metadata::plan::Laws;
-use crate::model::{KafkaUuid, LeaderEpoch, PartitionDeleteState, TopicIdPartition};
+use crate::model::{KafkaUuid, LeaderEpoch, Offset, PartitionDeleteState, TopicIdPartition};
 
+use blobs::Blobs;
+use book::OtherKeys;
 use lineage::Lineage;
 use segment::{Gone, Orphan, Segment};
+use slab::Slab;
 use watermarks::Watermarks;
 
 /// State of one user partition: its segments, which of them serve which offsets, and what the log has of them.
@@ -43,14 +49,17 @@ use watermarks::Watermarks;
 pub struct PartitionState {
     partition: TopicIdPartition,
     laws: Laws,
-    segments: HashMap<KafkaUuid, Segment>,
-    lineages: BTreeMap<LeaderEpoch, Lineage>,
+    live: Slab<Segment>,
+    blobs: Blobs,
+    /// One for each epoch that ever had a finished segment, ascending.
+    lineages: Vec<Lineage>,
+    gone: Slab<Gone>,
+    other_keys: OtherKeys,
     /// Updates without the record that creates their segment.
     orphans: HashMap<KafkaUuid, Orphan>,
-    gone: HashMap<KafkaUuid, Gone>,
     /// Those of the gone that nothing has to be emptied of, with the time of their last record, the oldest first.
     fading: VecDeque<(i64, KafkaUuid)>,
-    /// When the last record of each unsettled segment was read.
+    /// When the last record of each live segment was read that is not finished.
     unsettled: HashMap<KafkaUuid, i64>,
     watermarks: Watermarks,
     mark: Option<Mark>,
@@ -79,10 +88,12 @@ impl PartitionState {
         Self {
             partition,
             laws,
-            segments: HashMap::new(),
-            lineages: BTreeMap::new(),
+            live: Slab::new(),
+            blobs: Blobs::default(),
+            lineages: Vec::new(),
+            gone: Slab::new(),
+            other_keys: OtherKeys::default(),
             orphans: HashMap::new(),
-            gone: HashMap::new(),
             fading: VecDeque::new(),
             unsettled: HashMap::new(),
             watermarks: Watermarks::default(),
@@ -114,12 +125,34 @@ impl PartitionState {
     /// Number of segments short of the end of their deletion.
     #[must_use]
     pub fn live_segments(&self) -> usize {
-        self.segments.len()
+        self.live.len()
     }
 
     /// The last mark of the whole partition's deletion. It changes no segment.
     #[must_use]
     pub fn deletion(&self) -> Option<PartitionDeleteState> {
         self.mark.map(|mark| mark.state)
+    }
+
+    fn lineage(&self, epoch: LeaderEpoch) -> Option<&Lineage> {
+        let at = self.lineages.binary_search_by_key(&epoch, |lineage| lineage.epoch).ok()?;
+        self.lineages.get(at)
+    }
+
+    /// Does `change` to the lineage of each epoch that the segment at `place` has, with what the segment has of it.
+    fn with_lineages(&mut self, place: u32, change: impl Fn(&mut Lineage, &Slab<Segment>, Offset)) {
+        let Self { live, lineages, .. } = self;
+        let Some(segment) = live.at(place) else { return };
+        for (epoch, _, end) in segment.ranges() {
+            let at = match lineages.binary_search_by_key(&epoch, |lineage| lineage.epoch) {
+                Ok(at) => at,
+                Err(at) => {
+                    lineages.reserve_exact(1);
+                    lineages.insert(at, Lineage::new(epoch));
+                    at
+                }
+            };
+            change(&mut lineages[at], live, end);
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! What an emptied key changes.
 
-use crate::model::{KafkaUuid, SegmentId, SegmentState, SegmentUpdate};
+use crate::model::{KafkaUuid, SegmentState, SegmentUpdate};
 use crate::wire::{RecordKey, SegmentKey};
 
 use super::naming::{KeyName, LaneName, segment_of};
@@ -29,35 +29,34 @@ impl PartitionState {
         if let Some(segment) = segment_of(key) {
             return vec![segment];
         }
-        let live = self.segments.iter().filter(|(_, s)| s.book.has(name, s.end_offset, s.naming)).map(|(&id, _)| id);
-        let gone = self.gone.iter().filter(|(_, s)| s.book.has(name, s.end_offset, s.naming)).map(|(&id, _)| id);
         let has_kept = |orphan: &Orphan| orphan.updates.iter().any(|kept| kept.name == Some(name));
         let orphans = self.orphans.iter().filter(|(_, orphan)| has_kept(orphan)).map(|(&id, _)| id);
-        live.chain(gone).chain(orphans).collect()
+        self.holders(name).into_iter().chain(orphans).collect()
     }
 
     fn strike(&mut self, uuid: KafkaUuid, name: KeyName) -> Outcome {
-        if let Some(segment) = self.segments.get_mut(&uuid) {
-            segment.book.strike(name, segment.end_offset, segment.naming);
+        if let Some(segment) = self.live.get_mut(uuid) {
+            segment.usual_keys = self.other_keys.strike(segment.holder(), name);
             if stands_in(segment.state, segment.is_claimed, name.lane) {
                 segment.is_state_keyed = false;
             }
-            if self.laws.forgets_with_last_base && name.is_base_type() && !segment.book.has_base_type() {
+            let has_base = self.other_keys.has_base_type(segment.holder());
+            if self.laws.forgets_with_last_base && name.is_base_type() && !has_base {
                 self.forget(uuid);
             }
-        } else if let Some(gone) = self.gone.get_mut(&uuid) {
-            gone.book.strike(name, gone.end_offset, gone.naming);
+        } else if let Some(gone) = self.gone.get_mut(uuid) {
+            gone.usual_keys = self.other_keys.strike(gone.holder(), name);
             if stands_in(SegmentState::DeleteFinished, false, name.lane) {
                 gone.is_state_keyed = false;
             }
-            if name.is_base_type() && !gone.book.has_base_type() {
-                if let Some(gone) = self.gone.remove(&uuid) {
-                    let names = gone.book.names(gone.end_offset, gone.naming);
-                    let last = gone.as_update(self.id_of(uuid));
-                    self.leave(uuid, names, (SegmentState::DeleteFinished, false), &last, Some(gone.seen_ms));
+            let holder = gone.holder();
+            if name.is_base_type() && !self.other_keys.has_base_type(holder) {
+                if let Some(gone) = self.gone.remove(uuid) {
+                    let (last, names) = (gone.as_update(&self.partition), self.other_keys.names(holder));
+                    self.leave(uuid, names, false, &last, Some(gone.seen_ms));
                 }
-            } else if gone.book.is_empty() {
-                self.fading.push_back((gone.timestamp_ms, uuid));
+            } else if self.other_keys.is_empty(holder) {
+                self.fading.push_back((self.newest_ms, uuid));
             }
         } else if let Some(orphan) = self.orphans.get_mut(&uuid) {
             orphan.updates.retain(|kept| kept.name != Some(name));
@@ -70,13 +69,17 @@ impl PartitionState {
 
     /// A live segment is not known any more.
     fn forget(&mut self, uuid: KafkaUuid) {
-        let Some(segment) = self.segments.remove(&uuid) else { return };
-        for (epoch, start, _) in segment.epochs.ranges(segment.end_offset) {
-            self.lineages.entry(epoch).or_default().forget(uuid, start);
-        }
+        let Some(place) = self.live.place_of(uuid) else { return };
+        let Some((last, state, is_claimed, names)) = self.live.at(place).map(|segment| {
+            let last = segment.as_update(&self.partition, &self.blobs);
+            (last, segment.state, segment.is_claimed, self.other_keys.names(segment.holder()))
+        }) else {
+            return;
+        };
+        self.withdraw(place, state);
+        self.take_out(place);
         let seen_ms = self.unsettled.get(&uuid).copied();
-        let names = segment.book.names(segment.end_offset, segment.naming);
-        self.leave(uuid, names, (segment.state, segment.is_claimed), &segment.as_update(self.id_of(uuid)), seen_ms);
+        self.leave(uuid, names, is_claimed, &last, seen_ms);
     }
 
     /// What the other keys of a forgotten segment say, as far as the state knows it: each lane says one thing, and of the
@@ -85,10 +88,11 @@ impl PartitionState {
         &mut self,
         uuid: KafkaUuid,
         mut names: Vec<KeyName>,
-        (state, is_claimed): (SegmentState, bool),
+        is_claimed: bool,
         last: &SegmentUpdate,
         seen_ms: Option<i64>,
     ) {
+        self.other_keys.drop_all(uuid);
         names.retain(|name| !name.is_base_type());
         names.sort_by_key(|name| match name.lane {
             LaneName::Claim { .. } if is_claimed => 0,
@@ -105,17 +109,13 @@ impl PartitionState {
             let said = match name.lane {
                 LaneName::Base | LaneName::Rewrite { .. } | LaneName::Update => SegmentState::CopyFinished,
                 LaneName::Claim { .. } => SegmentState::Dangling,
-                LaneName::Delete if state == SegmentState::Dangling => SegmentState::Dangling,
+                LaneName::Delete if last.state == SegmentState::Dangling => SegmentState::Dangling,
                 LaneName::Delete => SegmentState::DeleteStarted,
                 LaneName::Gone => SegmentState::DeleteFinished,
             };
             orphan.keep(SegmentUpdate { state: said, ..last.clone() }, Some(name));
         }
         self.orphans.insert(uuid, orphan);
-    }
-
-    fn id_of(&self, uuid: KafkaUuid) -> SegmentId {
-        SegmentId { partition: self.partition.clone(), uuid }
     }
 }
 

@@ -3,7 +3,8 @@
 use crate::model::{KafkaUuid, SegmentId, SegmentMetadata, SegmentState};
 
 use super::PartitionState;
-use super::segment::Segment;
+use super::segment::{Gone, Segment};
+use super::slab::Slotted;
 
 /// How much there is to do, as far as the log tells. Kept with each record, so that asking costs nothing.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -57,8 +58,8 @@ impl PartitionState {
     /// Segments in COPY_SEGMENT_STARTED, DANGLING and DELETE_SEGMENT_STARTED, in no order.
     pub fn unsettled(&self) -> impl Iterator<Item = Unsettled> {
         self.unsettled.iter().filter_map(|(&uuid, &seen_ms)| {
-            let segment = self.segments.get(&uuid)?;
-            let metadata = segment.to_metadata(&self.partition, uuid);
+            let segment = self.live.get(uuid)?;
+            let metadata = self.metadata(segment);
             Some(Unsettled { metadata, is_claimed: segment.is_claimed, seen_ms })
         })
     }
@@ -66,33 +67,32 @@ impl PartitionState {
     /// A segment in any state short of the end of its deletion, and when its last record was read if it is unsettled.
     #[must_use]
     pub fn look(&self, segment: KafkaUuid) -> Option<Unsettled> {
-        let known = self.segments.get(&segment)?;
-        let metadata = known.to_metadata(&self.partition, segment);
+        let known = self.live.get(segment)?;
         let seen_ms = self.unsettled.get(&segment).copied().unwrap_or(i64::MIN);
-        Some(Unsettled { metadata, is_claimed: known.is_claimed, seen_ms })
+        Some(Unsettled { metadata: self.metadata(known), is_claimed: known.is_claimed, seen_ms })
     }
 
     /// What [`PartitionState::look`] shows, of all segments, in no order.
     pub fn look_all(&self) -> impl Iterator<Item = Unsettled> {
-        self.segments.keys().filter_map(|&segment| self.look(segment))
+        self.live.iter().filter_map(|segment| self.look(segment.uuid()))
     }
 
     /// Facts that rest on records without a key. Of a segment whose deletion has ended only its state counts, and only as
     /// long as a base key would bring the segment back.
     pub fn rests_on_null_keys(&self) -> impl Iterator<Item = (SegmentId, NullKeyFact)> {
         let live = self
-            .segments
+            .live
             .iter()
-            .flat_map(|(&uuid, segment)| segment.null_key_facts().into_iter().flatten().map(move |fact| (uuid, fact)));
-        let is_at_risk = |(_, gone): &(&KafkaUuid, &super::segment::Gone)| gone.is_at_risk();
-        let gone = self.gone.iter().filter(is_at_risk).map(|(&uuid, _)| (uuid, NullKeyFact::State));
+            .flat_map(|segment| self.null_key_facts(segment).into_iter().flatten().map(|fact| (segment.uuid(), fact)));
+        let gone = self.gone.iter().filter(|gone| self.is_at_risk(gone));
+        let gone = gone.map(|gone| (gone.uuid(), NullKeyFact::State));
         live.chain(gone).map(|(uuid, fact)| (SegmentId { partition: self.partition.clone(), uuid }, fact))
     }
 
     /// A segment's share of the work.
     pub(super) fn share(&self, segment: KafkaUuid) -> Work {
         let mut work = Work::default();
-        if let Some(segment) = self.segments.get(&segment) {
+        if let Some(segment) = self.live.get(segment) {
             let amount = Amount { count: 1, bytes: u64::try_from(segment.size_bytes).unwrap_or(0) };
             match segment.state {
                 SegmentState::CopyStarted => work.started = amount,
@@ -100,31 +100,27 @@ impl PartitionState {
                 SegmentState::DeleteStarted => work.delete_started = amount,
                 SegmentState::CopyFinished | SegmentState::DeleteFinished => {}
             }
-            work.unkeyed_facts = segment.null_key_facts().into_iter().flatten().count();
-        } else if let Some(gone) = self.gone.get(&segment) {
-            work.gone_with_keys = usize::from(!gone.book.is_empty());
-            work.unkeyed_facts = usize::from(gone.is_at_risk());
+            work.unkeyed_facts = self.null_key_facts(segment).into_iter().flatten().count();
+        } else if let Some(gone) = self.gone.get(segment) {
+            work.gone_with_keys = usize::from(!self.other_keys.is_empty(gone.holder()));
+            work.unkeyed_facts = usize::from(self.is_at_risk(gone));
         } else if let Some(orphan) = self.orphans.get(&segment) {
             work.orphan_updates = orphan.updates.len();
         }
         work
     }
-}
 
-impl Segment {
-    fn null_key_facts(&self) -> [Option<NullKeyFact>; 2] {
-        let has_base = self.book.has_base_type();
+    fn null_key_facts(&self, segment: &Segment) -> [Option<NullKeyFact>; 2] {
+        let has_base = self.other_keys.has_base_type(segment.holder());
         let base = (!has_base).then_some(NullKeyFact::Base);
         // An attempt that is open says so with its base.
-        let is_said = self.is_state_keyed || (self.state == SegmentState::CopyStarted && has_base);
+        let is_said = segment.is_state_keyed || (segment.state == SegmentState::CopyStarted && has_base);
         [base, (!is_said).then_some(NullKeyFact::State)]
     }
-}
 
-impl super::segment::Gone {
     /// Whether a log cleaner could bring it back.
-    pub(super) fn is_at_risk(&self) -> bool {
-        !self.is_state_keyed && self.book.has_base_type()
+    fn is_at_risk(&self, gone: &Gone) -> bool {
+        !gone.is_state_keyed && self.other_keys.has_base_type(gone.holder())
     }
 }
 
