@@ -48,8 +48,9 @@ impl Segment {
     fn update(&mut self, to: SegmentState, is_claim: bool) {
         let Some((from, was_claim)) = self.known else { return };
         if accepts(from, to, is_claim) {
-            let stays_claim = from == Dangling && was_claim;
-            self.known = Some((to, to == Dangling && (is_claim || stays_claim)));
+            // A claim of what was given back makes no claim of it; a return makes one of no claim.
+            let is_claimed = to == Dangling && is_claim && (from != Dangling || was_claim);
+            self.known = Some((to, is_claimed));
         }
     }
 }

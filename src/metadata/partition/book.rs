@@ -86,6 +86,12 @@ impl OtherKeys {
         holder.usual.0 & BASES != 0 || self.of(holder.uuid).iter().any(|name| name.is_base_type())
     }
 
+    /// Whether nothing has a key but that the segment is copied, or that somebody claimed it.
+    pub(super) fn is_first_but_finish(&self, holder: Holder) -> bool {
+        let says_nothing = |name: &KeyName| name.is_claim() || name.lane == LaneName::Update;
+        self.names(holder).iter().all(says_nothing)
+    }
+
     /// Whether somebody has claimed the segment, or has tried to.
     pub(super) fn has_claim(&self, uuid: KafkaUuid) -> bool {
         self.of(uuid).iter().any(|name| name.is_claim())
