@@ -36,7 +36,7 @@
 #define UC_ABI_VERSION 2
 
 /** Release, ABI and text of this header; equal to `uc_build_id` if the library was built with this very header. */
-#define UC_BUILD_ID "0.1.0-abi2-d9b8b97ff32dc127"
+#define UC_BUILD_ID "0.1.0-abi2-ec50860e1570f544"
 
 /**
  * The segment has no aborted transactions, so no transaction index is kept of it.
@@ -404,6 +404,7 @@ typedef struct uc_reader_t uc_reader_t;
  * }
  * uc_segments_free(segments);
  * ```
+ * `uc_segments_read` hands out many in one call.
  */
 typedef struct uc_segments_t uc_segments_t;
 
@@ -1540,6 +1541,23 @@ uc_status_t uc_segments_get(const struct uc_segments_t *segments,
                             size_t index,
                             struct uc_segment_t *segment_out,
                             struct uc_error_t **error_out);
+
+/**
+ * `count` segments from `index` on, as many calls of `uc_segments_get`. Set `segments_out->struct_size` of the first
+ * struct before the call: all lie as far apart, and get it.
+ *
+ * Ownership: as `uc_segments_get`. On a failure some may have been written.
+ * Threads: any. Errors: UC_ERR_CLOSED, UC_ERR_INVALID_ARGUMENT (not so many, struct_size). Since ABI 1.
+ *
+ * # Safety
+ * `segments_out` is null or valid for reads and writes of `count` structs of `segments_out->struct_size` bytes each;
+ * `error_out` is null or valid for writes. Nobody frees `segments` while the structs are used.
+ */
+uc_status_t uc_segments_read(const struct uc_segments_t *segments,
+                             size_t index,
+                             struct uc_segment_t *segments_out,
+                             size_t count,
+                             struct uc_error_t **error_out);
 
 /**
  * Frees a list. Nothing happens if it is null or freed already.

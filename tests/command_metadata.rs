@@ -293,6 +293,38 @@ async fn an_export_fills_another_log_with_the_same_segments() {
     assert_eq!(lines(&output(&folder, &["export", "--topic", "events"], 0)).len(), 3);
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn an_import_says_what_it_would_write_then_writes_it_and_does_so_once() {
+    let temporary = tempfile::tempdir().expect("a folder");
+    let (folder, other) = (temporary.path().join("a"), temporary.path().join("b"));
+    let orders = partition("orders", 1, 0);
+    let host = Host::open(&folder, &[&orders]).await;
+    host.copy(&segment(&orders, 1, 0, 99)).await;
+    host.copy(&segment(&orders, 2, 100, 199)).await;
+    host.close();
+    Host::open(&other, &[]).await.close();
+    let file = temporary.path().join("export.jsonl");
+    fs::write(&file, output(&folder, &["export"], 0)).expect("writes");
+    let file = file.to_str().expect("UTF-8");
+
+    let before = bytes_of(&other);
+    let said = output(&other, &["import", file], 0);
+    assert!(said.contains("4 records of 2 segments, in the form of level 2") && said.contains("Nothing was written"));
+    assert_eq!(bytes_of(&other), before, "a dry run writes nothing");
+    assert!(output(&other, &["import", file, "--execute"], 0).contains("SUCCESS"));
+    let list = |folder: &Path| json(folder, &["list", "--json"], 0)["partitions"][0]["endOffset"].clone();
+    assert_eq!((list(&other), list(&folder)), (199.into(), 199.into()));
+    assert_eq!(json(&other, &["verify", "--json"], 0)["ok"], true);
+
+    let again = metadata(&other, &["import", file, "--execute"]).output().expect("starts");
+    let error = String::from_utf8_lossy(&again.stderr).into_owned();
+    assert!(again.status.code() == Some(1) && error.contains("knows 2 of these segments already"), "{error}");
+    assert!(output(&other, &["import", file, "--execute", "--skip-known"], 0).contains("left out"));
+    fs::write(file, "{\"key\":1}\n").expect("writes");
+    let wrong = metadata(&other, &["import", file]).output().expect("starts");
+    assert!(String::from_utf8_lossy(&wrong.stderr).contains("line 1: it has no text `key`"));
+}
+
 /// Lines of a child's standard output, as they come.
 fn tail(folder: &Path, arguments: &[&str]) -> (Child, BufReader<std::process::ChildStdout>) {
     let mut child = metadata(folder, arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("starts");

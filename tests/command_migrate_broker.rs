@@ -7,6 +7,7 @@
 #[path = "support/kafka.rs"]
 mod kafka;
 
+use std::io::{BufRead as _, BufReader};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -119,33 +120,35 @@ impl Topic {
         Self { operator }
     }
 
-    fn append(&self, of: i32, key: Option<Bytes>, value: Bytes) {
-        let meta = metadata_partition(&KafkaUuid([5; 16]), of, PARTITIONS);
-        tokio::task::block_in_place(|| self.operator.append(vec![(meta, key, Some(value))]).expect("lands"));
+    fn append(&self, records: Vec<(i32, Option<Bytes>, Bytes)>) {
+        let meta = |of| metadata_partition(&KafkaUuid([5; 16]), of, PARTITIONS);
+        let records = records.into_iter().map(|(of, key, value)| (meta(of), key, Some(value))).collect();
+        tokio::task::block_in_place(|| self.operator.append(records).expect("lands"));
     }
 
     /// Without a key, as a stock broker does.
     fn write_history(&self) {
-        for of in 0..2 {
-            for (number, states) in (0..).zip(HISTORY) {
-                let segment = segment(of, number);
-                self.append(of, None, encode_segment(&segment, LeaderEpoch::UNKNOWN, Version::V0));
-                for &state in *states {
-                    let update = SegmentUpdate {
-                        id: segment.id.clone(),
-                        broker_id: BrokerId(1),
-                        event_timestamp_ms: 1_700_000_000_000,
-                        custom_metadata: None,
-                        state,
-                    };
-                    self.append(of, None, encode_update(&update, LeaderEpoch::UNKNOWN, None, Version::V0));
-                }
+        let mut records = Vec::new();
+        for (of, (number, states)) in (0..2).flat_map(|of| (0..).zip(HISTORY).map(move |row| (of, row))) {
+            let segment = segment(of, number);
+            records.push((of, None, encode_segment(&segment, LeaderEpoch::UNKNOWN, Version::V0)));
+            for &state in *states {
+                let update = SegmentUpdate {
+                    id: segment.id.clone(),
+                    broker_id: BrokerId(1),
+                    event_timestamp_ms: 1_700_000_000_000,
+                    custom_metadata: None,
+                    state,
+                };
+                records.push((of, None, encode_update(&update, LeaderEpoch::UNKNOWN, None, Version::V0)));
             }
         }
+        self.append(records);
     }
 
     /// What the leader of the partition does at level 1.
     fn write_again(&self, of: i32) {
+        let mut records = Vec::new();
         for (number, states) in (0..).zip(HISTORY) {
             let segment = segment(of, number);
             let state = states.last().copied().unwrap_or(CopyStarted);
@@ -160,14 +163,9 @@ impl Topic {
                 lane: Lane::Rewrite { segment: segment.id.uuid, writer_epoch: LeaderEpoch(1) },
             });
             let whole = SegmentMetadata { state, ..segment };
-            self.append(of, Some(key.to_bytes()), encode_segment(&whole, LeaderEpoch::UNKNOWN, Version::V1));
+            records.push((of, Some(key.to_bytes()), encode_segment(&whole, LeaderEpoch::UNKNOWN, Version::V1)));
         }
-    }
-
-    /// The level as a check tells it.
-    fn level(&self, broker: &Broker) -> Option<i64> {
-        let check = metadata(broker, &["migrate", "--check", "--json"]).output().expect("the command starts");
-        serde_json::from_slice::<Value>(&check.stdout).ok()?["lowestLevel"].as_i64()
+        self.append(records);
     }
 
     /// Settings that let the cleaner come at once, and a record that closes the segment with the history.
@@ -177,10 +175,9 @@ impl Topic {
         let settings = settings.map(|(name, value)| (name, value.to_owned()));
         tokio::task::block_in_place(|| self.operator.alter(&settings).expect("altered"));
         std::thread::sleep(Duration::from_secs(1));
-        for meta in 0..PARTITIONS {
-            let key = Some(Bytes::from_static(b"nothing of ours"));
-            tokio::task::block_in_place(|| self.operator.append(vec![(meta, key, None)]).expect("lands"));
-        }
+        let key = Bytes::from_static(b"nothing of ours");
+        let records = (0..PARTITIONS).map(|meta| (meta, Some(key.clone()), None)).collect();
+        tokio::task::block_in_place(|| self.operator.append(records).expect("lands"));
     }
 }
 
@@ -258,19 +255,19 @@ async fn auto_upgrade_waits_for_the_leaders_and_a_changed_number_of_partitions_e
     topic.write_history();
     let before = segments(&broker);
     let arguments = ["migrate", "--auto-upgrade", "--force", "--poll-ms", "300", "--stall-ms", "60000"];
-    let child = metadata(&broker, &arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("starts");
-    let start = Instant::now();
-    while topic.level(&broker) != Some(1) {
-        assert!(start.elapsed() < PATIENCE, "no level 1");
-        tokio::time::sleep(Duration::from_millis(200)).await;
+    let mut child = metadata(&broker, &arguments).stdout(Stdio::piped()).spawn().expect("starts");
+    let mut text = String::new();
+    for line in BufReader::new(child.stdout.take().expect("piped")).lines() {
+        let line = line.expect("a line") + "\n";
+        print!("{line}");
+        for (left, of) in [("waiting: 8 facts left", 0), ("waiting: 4 facts left", 1)] {
+            if line.contains(left) {
+                topic.write_again(of);
+            }
+        }
+        text.push_str(&line);
     }
-    topic.write_again(0);
-    tokio::time::sleep(Duration::from_secs(2)).await;
-    topic.write_again(1);
-    let output = child.wait_with_output().expect("it ends");
-    let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
-    println!("{text}");
-    assert!(output.status.success(), "{}", output.status);
+    assert!(child.wait().expect("it ends").success());
     for part in ["waiting: 8 facts left", "waiting: 4 facts left", "SUCCESS: the topic is at level 2"] {
         assert!(text.contains(part), "{part}");
     }
@@ -284,7 +281,7 @@ async fn auto_upgrade_waits_for_the_leaders_and_a_changed_number_of_partitions_e
         result.expect("made");
     }
     let start = Instant::now();
-    while topic.operator.shape().expect("an answer").map(|shape| shape.partitions) != Some(7) {
+    while topic.operator.shape().expect("an answer").is_none_or(|shape| shape.partitions != 7) {
         assert!(start.elapsed() < PATIENCE, "no more partitions");
         tokio::time::sleep(Duration::from_millis(100)).await;
     }

@@ -15,7 +15,7 @@ use rdkafka::admin::{AdminClient, AdminOptions, NewTopic, ResourceSpecifier, Top
 use rdkafka::client::DefaultClientContext;
 use undercroft::config::Config;
 use undercroft::metadata::log::kafka::{KafkaLog, TOPIC};
-use undercroft::metadata::log::{Cleanup, LogError, LogEvent, LogReader, MetadataLog};
+use undercroft::metadata::log::{Cleanup, LogError, LogEvent, LogReader, MetadataLog, TopicPresence};
 use undercroft::metadata::{AssignedPartition, MetadataEnv, MetadataManager};
 use undercroft::model::{BrokerId, KafkaUuid, LeaderEpoch, TopicIdPartition};
 use undercroft::wire::{self, LEVEL_KEY};
@@ -121,6 +121,40 @@ async fn a_topic_that_is_missing_is_created_compacted_or_as_the_stock_manager_do
         assert!(matches!(other.ensure().await, Err(LogError::Mismatch { .. })));
         other.close().await;
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a broker"]
+async fn topics_are_told_from_missing_ones_and_from_those_that_took_their_name() {
+    let log = open(&[]);
+    log.ensure().await.expect("the topic");
+    let names: Vec<Arc<str>> = ["here", "missing", "made-anew"].map(Arc::from).to_vec();
+    let create = async |name: &str| {
+        let topic = NewTopic::new(name, 1, TopicReplication::Fixed(1));
+        admin().create_topics(&[topic], &AdminOptions::new()).await.expect("creates");
+        tokio::time::sleep(Duration::from_secs(1)).await;
+    };
+    admin().delete_topics(&["here", "made-anew"], &AdminOptions::new()).await.expect("deletes");
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    create("here").await;
+    create("made-anew").await;
+    let start = Instant::now();
+    let before = log.presence(&names).await.expect("answers");
+    println!("presence of three topics {:?}: {before:?}", start.elapsed());
+    assert_eq!(before.led_here, [0, 1, 2, 3, 4]);
+    let TopicPresence::Known(id) = before.topics[2] else { panic!("{before:?}") };
+    assert!(matches!(before.topics[0], TopicPresence::Known(_)) && before.topics[1] == TopicPresence::Missing);
+    admin().delete_topics(&["made-anew"], &AdminOptions::new()).await.expect("deletes");
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let between = log.presence(&names).await.expect("answers");
+    assert_eq!(between.topics[2], TopicPresence::Missing);
+    create("made-anew").await;
+    let after = log.presence(&names).await.expect("answers");
+    assert!(matches!(after.topics[2], TopicPresence::Known(other) if other != id), "{after:?}");
+    assert_eq!(after.topics[0], before.topics[0]);
+    assert_eq!(log.presence(&[]).await.expect("answers").led_here.len(), 5);
+    log.close().await;
+    assert!(matches!(log.presence(&names).await, Err(LogError::Closed { .. })));
 }
 
 /// Keys and values of what a partition has.

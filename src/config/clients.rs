@@ -116,9 +116,9 @@ pub static CLIENT_SETTINGS: [ClientSettings; 14] = [
     ClientSettings {
         fate: Fate::Understood,
         names: &["ssl.truststore.type", "ssl.truststore.location", "ssl.truststore.certificates"],
-        text: "Only PEM, as a file or in place; without any, the system's certificates. JKS (Java's default) and PKCS12 are \
-               refused: a native client can't read trust from them. `ssl.truststore.password` is refused with PEM, as \
-               in Java.",
+        text: "PEM, as a file or in place; without any, the system's certificates. In a broker also JKS, PKCS12 and whatever \
+               else the JVM reads: the plugin hands their certificates on in memory. Other hosts have PEM alone. \
+               `ssl.truststore.password` is refused with PEM, as in Java.",
     },
     ClientSettings {
         fate: Fate::Understood,
@@ -130,7 +130,8 @@ pub static CLIENT_SETTINGS: [ClientSettings; 14] = [
             "ssl.keystore.key",
             "ssl.key.password",
         ],
-        text: "PEM (in place or as a file) or PKCS12. JKS is refused: only Java reads it.",
+        text: "PEM (in place or as a file) or PKCS12; in a broker also JKS and whatever else the JVM reads. Of several keys \
+               in a store the first by its alias is used, and a warning says so.",
     },
     ClientSettings {
         fate: Fate::Understood,
@@ -183,7 +184,7 @@ one. A broker hands over the address and the protocol of its listener, and no SA
 ";
 
 const EXAMPLE: &str = "
-The clients are native: they know no Java classes and no Java key stores. Which settings they understand:
+The clients are native: they know no Java classes. Which settings they understand:
 ";
 
 const SASL_SSL: &str = "
@@ -198,8 +199,8 @@ rlmm.config.remote.log.metadata.common.client.ssl.truststore.type=PEM
 rlmm.config.remote.log.metadata.common.client.ssl.truststore.location=/etc/kafka/ca.pem
 ```
 
-The certificate must name the host that the listener advertises. A Java trust store becomes PEM by `keytool -exportcert
--rfc -keystore truststore.jks -alias ca -file ca.pem`.
+The certificate must name the host that the listener advertises. A trust store must have the certificate that others are
+signed with, up to the root: a native client trusts no certificate for its own sake.
 ";
 
 /// The section on clients of the Markdown reference.

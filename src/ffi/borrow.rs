@@ -172,6 +172,34 @@ pub unsafe fn write_back<T: Growing>(ptr: *mut T, value: &T) -> Result<(), Failu
     Ok(())
 }
 
+/// As [`write_back`], to structs that lie side by side, as far apart as the first one says that it is long; each gets its
+/// size, too. Nothing is looked at if there are no values.
+///
+/// # Safety
+/// `ptr` is null or valid for reads and writes of as many structs as there are values, of the size that the first four
+/// bytes, a `u32`, say.
+pub unsafe fn write_all<T: Growing>(ptr: *mut T, values: impl Iterator<Item = T>) -> Result<(), Failure> {
+    let mut stride = None;
+    for (i, value) in values.enumerate() {
+        let stride = match stride {
+            Some(stride) => stride,
+            None => {
+                // SAFETY: null, or its first four bytes are readable (# Safety).
+                unsafe { check_place(ptr)? };
+                // SAFETY: not null (checked above), and its first four bytes are readable (# Safety).
+                *stride.insert(unsafe { ptr.cast::<u32>().read_unaligned() })
+            }
+        };
+        // SAFETY: the array has a struct of `stride` bytes at this place (# Safety).
+        let place = unsafe { ptr.byte_add(i * stride as usize) };
+        // SAFETY: as above; four bytes are less than the size, which was checked.
+        unsafe { place.cast::<u32>().write_unaligned(stride) };
+        // SAFETY: its size was set above to what is there.
+        unsafe { write_back(place, &value)? };
+    }
+    Ok(())
+}
+
 /// Whether `ptr` is a struct that [`write_back`] could write to; asked before anything is taken that could be lost.
 ///
 /// # Safety

@@ -78,7 +78,13 @@ impl Manager for MetadataManager {
 }
 
 impl Metadata {
-    /// Lets a call in that only looks.
+    /// Lets a call by that looks at what is known.
+    fn look<T>(&self, look: impl FnOnce(&MetadataManager) -> Result<T, MetadataError>) -> Result<T, Failure> {
+        self.gate.pass()?;
+        Ok(look(&self.manager)?)
+    }
+
+    /// Lets a call in that changes what is known, and waits for nothing.
     fn ask<T>(&self, ask: impl FnOnce(&MetadataManager) -> Result<T, MetadataError>) -> Result<T, Failure> {
         let _call = self.gate.enter()?;
         Ok(ask(&self.manager)?)
@@ -235,7 +241,7 @@ pub unsafe extern "C" fn uc_metadata_is_ready(
         let metadata = handle::find::<Metadata>(metadata)?;
         // SAFETY: null or readable, and so is what it points to (# Safety); copied here.
         let partition = unsafe { self::partition(partition)? };
-        is_ready_out.set(i32::from(metadata.ask(|manager| Ok(manager.is_ready(&partition)))?));
+        is_ready_out.set(i32::from(metadata.look(|manager| Ok(manager.is_ready(&partition)))?));
         Ok(())
     })
 }
@@ -356,7 +362,7 @@ pub unsafe extern "C" fn uc_metadata_find(
         let metadata = handle::find::<Metadata>(metadata)?;
         // SAFETY: null or readable, and so is what it points to (# Safety); copied here.
         let partition = unsafe { self::partition(partition)? };
-        let found = metadata.ask(|manager| manager.find(&partition, LeaderEpoch(epoch), Offset(offset)))?;
+        let found = metadata.look(|manager| manager.find(&partition, LeaderEpoch(epoch), Offset(offset)))?;
         segments_out.set(segments::open(found)?);
         Ok(())
     })
@@ -388,7 +394,7 @@ pub unsafe extern "C" fn uc_metadata_next_with_txn_index(
         // SAFETY: null or readable, and so is what it points to (# Safety); copied here.
         let partition = unsafe { self::partition(partition)? };
         let (epoch, offset) = (LeaderEpoch(epoch), Offset(offset));
-        let found = metadata.ask(|manager| manager.next_with_transaction_index(&partition, epoch, offset))?;
+        let found = metadata.look(|manager| manager.next_with_transaction_index(&partition, epoch, offset))?;
         segments_out.set(segments::open(found)?);
         Ok(())
     })
@@ -417,7 +423,7 @@ pub unsafe extern "C" fn uc_metadata_highest_offset(
         let metadata = handle::find::<Metadata>(metadata)?;
         // SAFETY: null or readable, and so is what it points to (# Safety); copied here.
         let partition = unsafe { self::partition(partition)? };
-        let highest = metadata.ask(|manager| manager.highest_offset(&partition, LeaderEpoch(epoch)))?;
+        let highest = metadata.look(|manager| manager.highest_offset(&partition, LeaderEpoch(epoch)))?;
         offset_out.set(highest.map_or(-1, |offset| offset.0));
         Ok(())
     })
@@ -448,7 +454,7 @@ pub unsafe extern "C" fn uc_metadata_list(
         // SAFETY: null or readable, and so is what it points to (# Safety); copied here.
         let partition = unsafe { self::partition(partition)? };
         let epoch = Some(LeaderEpoch(epoch)).filter(|epoch| epoch.is_known());
-        segments_out.set(segments::open(metadata.ask(|manager| manager.list(&partition, epoch))?)?);
+        segments_out.set(segments::open(metadata.look(|manager| manager.list(&partition, epoch))?)?);
         Ok(())
     })
 }
@@ -476,7 +482,7 @@ pub unsafe extern "C" fn uc_metadata_size(
         let metadata = handle::find::<Metadata>(metadata)?;
         // SAFETY: null or readable, and so is what it points to (# Safety); copied here.
         let partition = unsafe { self::partition(partition)? };
-        size_out.set(metadata.ask(|manager| manager.size_bytes(&partition, LeaderEpoch(epoch)))?);
+        size_out.set(metadata.look(|manager| manager.size_bytes(&partition, LeaderEpoch(epoch)))?);
         Ok(())
     })
 }

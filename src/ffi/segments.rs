@@ -20,24 +20,48 @@ use super::segment::{uc_leader_epoch_t, uc_segment_t};
 /// }
 /// uc_segments_free(segments);
 /// ```
+/// `uc_segments_read` hands out many in one call.
 pub struct uc_segments_t {
     _private: [u8; 0],
 }
 
-/// See [`uc_segments_t`]. Epochs stand beside the segments in C's form, for C to point to.
-pub struct Segments(Vec<(SegmentMetadata, Box<[uc_leader_epoch_t]>)>);
+/// See [`uc_segments_t`]. The epochs of all stand beside the segments in C's form, for C to point to.
+pub struct Segments {
+    segments: Vec<SegmentMetadata>,
+    epochs: Vec<uc_leader_epoch_t>,
+    /// Where each segment's epochs begin.
+    first_epochs: Vec<usize>,
+}
 
 noun!(Segments, uc_segments_t, 0xC5);
 
 /// A handle for `segments`.
 pub(super) fn open(segments: impl IntoIterator<Item = SegmentMetadata>) -> Result<*mut uc_segments_t, Failure> {
-    let with_epochs = segments.into_iter().map(|segment| {
+    let segments: Vec<_> = segments.into_iter().collect();
+    let mut epochs = Vec::with_capacity(segments.len());
+    let mut first_epochs = Vec::with_capacity(segments.len());
+    for segment in &segments {
+        first_epochs.push(epochs.len());
         let entries = segment.epochs.entries().iter();
-        let epochs =
-            entries.map(|&(e, offset)| uc_leader_epoch_t { epoch: e.0, reserved: 0, start_offset: offset.0 }).collect();
-        (segment, epochs)
-    });
-    handle::open(Segments(with_epochs.collect()))
+        epochs.extend(entries.map(|&(e, offset)| uc_leader_epoch_t {
+            epoch: e.0,
+            reserved: 0,
+            start_offset: offset.0,
+        }));
+    }
+    handle::open(Segments { segments, epochs, first_epochs })
+}
+
+impl Segments {
+    fn get(&self, index: usize) -> Option<uc_segment_t> {
+        let (segment, &from) = (self.segments.get(index)?, self.first_epochs.get(index)?);
+        let epochs = self.epochs.get(from..from + segment.epochs.entries().len())?;
+        Some(uc_segment_t::from_model(segment, epochs))
+    }
+
+    fn none(&self, index: usize) -> Failure {
+        Failure::argument(format!("index is {index}, and there are {}", self.segments.len()))
+    }
 }
 
 /// How many there are.
@@ -51,7 +75,7 @@ pub unsafe extern "C" fn uc_segments_len(segments: *const uc_segments_t, len_out
     boundary(Out::nowhere(), || {
         // SAFETY: null or valid for one write (# Safety).
         let len_out = unsafe { Out::required(len_out, "len_out")? };
-        len_out.set(handle::find::<Segments>(segments)?.0.len());
+        len_out.set(handle::find::<Segments>(segments)?.segments.len());
         Ok(())
     })
 }
@@ -75,11 +99,38 @@ pub unsafe extern "C" fn uc_segments_get(
     let error_out = unsafe { Out::new(error_out) };
     boundary(error_out, || {
         let segments = handle::find::<Segments>(segments)?;
-        let len = segments.0.len();
-        let (segment, epochs) =
-            segments.0.get(index).ok_or_else(|| Failure::argument(format!("index is {index}, and there are {len}")))?;
+        let segment = segments.get(index).ok_or_else(|| segments.none(index))?;
         // SAFETY: null, or readable and writable as its struct_size says (# Safety).
-        unsafe { borrow::write_back(segment_out, &uc_segment_t::from_model(segment, epochs)) }
+        unsafe { borrow::write_back(segment_out, &segment) }
+    })
+}
+
+/// `count` segments from `index` on, as many calls of `uc_segments_get`. Set `segments_out->struct_size` of the first
+/// struct before the call: all lie as far apart, and get it.
+///
+/// Ownership: as `uc_segments_get`. On a failure some may have been written.
+/// Threads: any. Errors: UC_ERR_CLOSED, UC_ERR_INVALID_ARGUMENT (not so many, struct_size). Since ABI 1.
+///
+/// # Safety
+/// `segments_out` is null or valid for reads and writes of `count` structs of `segments_out->struct_size` bytes each;
+/// `error_out` is null or valid for writes. Nobody frees `segments` while the structs are used.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn uc_segments_read(
+    segments: *const uc_segments_t,
+    index: usize,
+    segments_out: *mut uc_segment_t,
+    count: usize,
+    error_out: *mut *mut uc_error_t,
+) -> uc_status_t {
+    // SAFETY: null or valid for one write (# Safety).
+    let error_out = unsafe { Out::new(error_out) };
+    boundary(error_out, || {
+        let segments = handle::find::<Segments>(segments)?;
+        let end = index.checked_add(count).filter(|&end| end <= segments.segments.len());
+        let end = end.ok_or_else(|| segments.none(index.saturating_add(count)))?;
+        let values = (index..end).filter_map(|index| segments.get(index));
+        // SAFETY: null, or `count` structs that are readable and writable (# Safety), and there are no more values.
+        unsafe { borrow::write_all(segments_out, values) }
     })
 }
 

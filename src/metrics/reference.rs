@@ -7,13 +7,14 @@ use super::{FamilyInfo, Kind, MetricInfo, Registry};
 const INTRODUCTION: &str = "<!-- Generated from the registries by `make docs`; do not edit. -->
 # Metrics
 
-Every manager has its metrics from its start, with the value 0, and counts from there; nothing is reset. A counter only
-grows, a gauge goes up and down. Units are part of the name: `us` are microseconds.
+Every manager has its metrics from its start, with the value 0, and counts from there; nothing is reset. Those of a topic
+come and go with it. A counter only grows, a gauge goes up and down. Units are part of the name: `us` are microseconds.
 
 | where | name |
 |---|---|
 | JMX in a broker | bean `undercroft:type=storage,broker-id=1,instance=0` (and `type=metadata`), an attribute of type double per metric: `copy-total` |
 | C | `uc_metrics_describe` and `uc_metrics_read`: group `storage`, name `copy-total` |
+| JMX in a broker, of one topic | a bean each: `undercroft:type=metadata,broker-id=1,instance=0,name=…,topic=T` or Kafka's own name, if it is said below and not taken; attribute `Value` |
 | Prometheus text, `uc_metrics_prometheus` | `undercroft_storage_copy_total`: `undercroft_`, group, name, with `_` for `-` |
 
 `broker-id` is the broker's. `instance` is 0 unless the JVM has several managers of a side, as tests have: then they are

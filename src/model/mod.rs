@@ -3,6 +3,7 @@
 //! In: nothing. Out: plain values. Never: I/O, clocks, wire formats, configuration.
 
 mod epochs;
+mod id_map;
 mod ids;
 mod index;
 mod joints;
@@ -11,6 +12,7 @@ mod segment;
 mod state;
 
 pub use epochs::{EpochsError, SegmentEpochs};
+pub use id_map::{IdHasher, IdMap, IdSet};
 pub use ids::{KafkaUuid, ParseUuidError, SegmentId, TopicIdPartition, is_topic_name};
 pub use index::IndexType;
 pub use joints::{CopyEnd, ObjectsError, SegmentLedger, SegmentObjects};

@@ -8,6 +8,7 @@
 
 mod custom_metadata;
 mod key;
+mod names;
 mod partitioner;
 mod reader;
 mod tagged;
@@ -15,12 +16,13 @@ mod value;
 mod writer;
 
 pub use custom_metadata::{CustomMetadata, OWN_TAGS_FROM};
-pub use key::{KeyError, LEVEL_KEY, Lane, PartitionKey, RecordKey, SegmentKey, parse_key};
+pub use key::{KeyError, LEVEL_KEY, Lane, PartitionKey, RecordKey, SegmentKey, parse_key, parse_key_with};
+pub use names::Names;
 pub use partitioner::metadata_partition;
 pub use reader::{Malformed, Reader};
 pub use tagged::TaggedFields;
 pub use value::{
-    DecodeError, LevelRecord, PartitionDeleteRecord, Record, UpdateRecord, Version, WholeSegment, decode, encode_level,
-    encode_partition_delete, encode_segment, encode_update,
+    DecodeError, LevelRecord, PartitionDeleteRecord, Record, UpdateRecord, Version, WholeSegment, decode, decode_with,
+    encode_level, encode_partition_delete, encode_segment, encode_update,
 };
 pub use writer::Writer;

@@ -1,11 +1,10 @@
 //! Which partitions are assigned, and which metadata partitions are read for them.
 
-use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
 use crate::metadata::log::LogShape;
 use crate::metadata::plan::Level;
-use crate::model::TopicIdPartition;
+use crate::model::{IdMap, TopicIdPartition};
 use crate::wire::metadata_partition;
 
 use super::leadership::Leadership;
@@ -17,9 +16,9 @@ pub(super) struct Directory {
     partitions: Option<i32>,
     /// Level of a metadata partition without a level record.
     level: Level,
-    assigned: HashMap<TopicIdPartition, Arc<Assignment>>,
+    assigned: IdMap<TopicIdPartition, Arc<Assignment>>,
     /// What the reader has to read.
-    pub(super) meta: HashMap<i32, Arc<MetaPartition>>,
+    pub(super) meta: IdMap<i32, Arc<MetaPartition>>,
 }
 
 /// A partition that a host leads or follows.
@@ -39,7 +38,7 @@ pub(super) struct Bound {
 
 impl Default for Directory {
     fn default() -> Self {
-        Self { partitions: None, level: Level::Zero, assigned: HashMap::new(), meta: HashMap::new() }
+        Self { partitions: None, level: Level::Zero, assigned: IdMap::default(), meta: IdMap::default() }
     }
 }
 

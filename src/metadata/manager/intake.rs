@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::metadata::partition::{Entry, Outcome, Refusal};
 use crate::metadata::plan::Level;
 use crate::model::TopicIdPartition;
-use crate::wire::{self, DecodeError, LevelRecord, PartitionKey, Record, RecordKey};
+use crate::wire::{self, DecodeError, LevelRecord, Names, PartitionKey, Record, RecordKey};
 
 use super::core::Core;
 use super::directory::MetaPartition;
@@ -15,6 +15,7 @@ use super::directory::MetaPartition;
 pub(super) struct Intake {
     core: Arc<Core>,
     said: HashSet<&'static str>,
+    names: Names,
 }
 
 /// A record as the log hands it over.
@@ -28,13 +29,13 @@ pub(super) struct Raw<'a> {
 
 impl Intake {
     pub(super) fn new(core: Arc<Core>) -> Self {
-        Self { core, said: HashSet::new() }
+        Self { core, said: HashSet::new(), names: Names::new() }
     }
 
     /// Applies one record. A record that says nothing of a segment counts as applied. `seen_ms` is now, by our clock.
     pub(super) fn record(&mut self, meta: &MetaPartition, raw: Raw<'_>, seen_ms: i64) -> Outcome {
         let Raw { offset, timestamp_ms, key, value } = raw;
-        let key = match key.map(wire::parse_key) {
+        let key = match key.map(|key| wire::parse_key_with(key, |id, name| self.names.share(id, name))) {
             Some(Ok(key)) => Some(key),
             Some(Err(error)) => {
                 self.say("key", || format!("{error}; the record is judged without it"), meta, offset);
@@ -42,7 +43,8 @@ impl Intake {
             }
             None => None,
         };
-        let body = match value.map(wire::decode).transpose() {
+        let body = match value.map(|value| wire::decode_with(value, |id, name| self.names.share(id, name))).transpose()
+        {
             Ok(body) => body,
             Err(error) => return self.unreadable(meta, offset, &error),
         };

@@ -1,6 +1,5 @@
 //! A metadata partition as this process knows it: what was read of it, how far, and whether that may be used.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -9,7 +8,7 @@ use parking_lot::{Mutex, RwLock};
 
 use crate::metadata::partition::PartitionState;
 use crate::metadata::plan::Level;
-use crate::model::TopicIdPartition;
+use crate::model::{IdMap, TopicIdPartition};
 
 pub(super) type SharedState = Arc<RwLock<PartitionState>>;
 
@@ -43,7 +42,7 @@ pub(super) struct MetaPartition {
     known_as_of: Mutex<Option<Instant>>,
     /// Whether it is read on behalf of topics that nobody leads any more.
     is_cared_for: AtomicBool,
-    pub(super) states: Mutex<HashMap<TopicIdPartition, SharedState>>,
+    pub(super) states: Mutex<IdMap<TopicIdPartition, SharedState>>,
 }
 
 impl MetaPartition {
@@ -64,7 +63,7 @@ impl MetaPartition {
             is_level_awaited: AtomicBool::new(false),
             known_as_of: Mutex::new(None),
             is_cared_for: AtomicBool::new(false),
-            states: Mutex::new(HashMap::new()),
+            states: Mutex::default(),
         }
     }
 
@@ -76,7 +75,7 @@ impl MetaPartition {
                  `undercroft.metadata.ignore.newer.records`",
             );
         }
-        if self.has_lost_records.load(Ordering::Acquire) {
+        if self.has_lost_records() {
             return Some(
                 "records that were read are no longer in the log (was the log deleted?), and nobody knows what else it \
                  has lost; restart this broker to go on with what the log has now",
@@ -225,6 +224,10 @@ impl MetaPartition {
     /// The log ends before what was read of it. Tells whether that is news.
     pub(super) fn lose_records(&self) -> bool {
         !self.has_lost_records.swap(true, Ordering::AcqRel)
+    }
+
+    pub(super) fn has_lost_records(&self) -> bool {
+        self.has_lost_records.load(Ordering::Acquire)
     }
 
     /// They are there after all.

@@ -145,14 +145,17 @@ impl Thread<'_> {
             let asked = reading.meta.asked();
             // One round after the other: assignments that keep coming must not put off the end for ever.
             let is_round_over = asked > reading.round && reading.meta.met() >= reading.round;
-            if reading.is_assigned && is_round_over {
-                // Only a read that begins now shows what was in the log when the partition was assigned.
+            // Only a read that begins now shows what was in the log when the partition was assigned, and only one that
+            // begins at the last record whether it is there again.
+            let is_lost = reading.meta.has_lost_records();
+            if reading.is_assigned && (is_round_over || is_lost) {
                 reader.unassign(index)?;
                 reading.is_assigned = false;
             }
             if !reading.is_assigned {
                 (reading.round, reading.began) = (asked, now);
-                reader.assign(index, reading.position)?;
+                let from = reading.last.offset.filter(|_| is_lost).unwrap_or(reading.position);
+                reader.assign(index, from)?;
                 reading.is_assigned = true;
             }
         }
@@ -177,7 +180,8 @@ impl Thread<'_> {
                     }
                     return;
                 }
-                if !reading.may_go_on(offset, now, forgetting) {
+                // What stands behind records that were lost is another log's, until the last of them is met again.
+                if reading.meta.has_lost_records() || !reading.may_go_on(offset, now, forgetting) {
                     return;
                 }
                 reading.last.remember(offset, timestamp_ms, key, value);
@@ -201,6 +205,7 @@ impl Thread<'_> {
                 }
                 if next_offset > reading.position && !reading.may_go_on(next_offset, now, forgetting)
                     || reading.is_to_begin_again.is_some()
+                    || reading.meta.has_lost_records()
                 {
                     return;
                 }

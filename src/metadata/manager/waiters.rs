@@ -1,16 +1,17 @@
 //! Who waits for which record to be applied.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use tokio::sync::oneshot;
 
 use crate::metadata::partition::Outcome;
+use crate::model::IdMap;
 
 /// Writes in flight, by metadata partition. The reader may meet a record before its writer knows the offset, so what
 /// was not simply applied is remembered as long as a write that began before is in flight.
 #[derive(Debug, Default)]
 pub(super) struct Waiters {
-    partitions: HashMap<i32, PartitionWaiters>,
+    partitions: IdMap<i32, PartitionWaiters>,
     next_write: u64,
 }
 

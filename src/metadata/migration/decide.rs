@@ -1,5 +1,7 @@
 //! Whether a step may be taken, and what it consists of. Functions of values.
 
+use crate::metadata::log::kafka::COMPACTED;
+
 use super::evidence::Resting;
 use super::found::Found;
 use super::obstacle::Obstacle;
@@ -86,7 +88,7 @@ pub fn to_2(found: &Found, wish: &Wish) -> Decision {
     }
     obstacles.extend(of_keys(found));
     let mut plan = Plan::default();
-    let changes = changes(found, &compacted(wish.segment_ms.unwrap_or(3_600_000)));
+    let changes = changes(found, &compacted(wish.segment_ms));
     // A topic that was created compacted may have been set otherwise since, by somebody who knows why.
     let is_to_be_set = lowest < HIGHEST || !found.is_compacted() || found.has_bounded_retention();
     if is_to_be_set && !changes.is_empty() {
@@ -191,16 +193,13 @@ fn bounded(retention_ms: i64, segment_ms: i64) -> Vec<(&'static str, String)> {
 }
 
 /// Settings of level 2, those of a topic that we create.
-fn compacted(segment_ms: i64) -> Vec<(&'static str, String)> {
-    let fixed = [
-        ("cleanup.policy", "compact"),
-        ("retention.ms", "-1"),
-        ("min.cleanable.dirty.ratio", "0.1"),
-        ("delete.retention.ms", "86400000"),
-        ("max.compaction.lag.ms", "21600000"),
-    ];
-    let fixed = fixed.into_iter().map(|(name, value)| (name, value.to_owned()));
-    fixed.chain([("segment.ms", segment_ms.to_string())]).collect()
+fn compacted(segment_ms: Option<i64>) -> Vec<(&'static str, String)> {
+    let fixed = COMPACTED.iter().chain(&[("retention.ms", "-1")]);
+    let wished = |&(name, value): &(&'static str, &str)| match segment_ms.filter(|_| name == "segment.ms") {
+        Some(segment_ms) => (name, segment_ms.to_string()),
+        None => (name, value.to_owned()),
+    };
+    fixed.map(wished).collect()
 }
 
 /// Those of `settings` that the topic doesn't have.

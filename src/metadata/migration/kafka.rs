@@ -42,8 +42,10 @@ impl KafkaCluster {
 
     fn check_shape(&self, what: &str) -> Result<(), LogError> {
         let now = self.operator.shape()?;
-        // Settings may change, and do; this decides where records are looked for.
-        if now.is_some_and(|now| now.partitions == self.shape.partitions) {
+        // Settings may change, and do.
+        let is_other = |now: &LogShape| now.id.zip(self.shape.id).is_some_and(|(now, known)| now != known);
+        let is_same = |now: &LogShape| now.partitions == self.shape.partitions && !is_other(now);
+        if now.as_ref().is_some_and(is_same) {
             return Ok(());
         }
         let why = match now {

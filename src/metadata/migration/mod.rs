@@ -9,12 +9,14 @@
 //! | 1 | ours: tombstones, DANGLING, tagged values; leaders write again with keys what has none | as before |
 //! | 2 | the same | `compact` |
 //!
-//! Never: 0 to 2 in one step, or down. Everything is pure but `run` and `kafka`.
+//! Never: 0 to 2 in one step, or down. `import` is the way from a topic that was lost, or of another kind, to a new one.
+//! Everything is pure but `run` and `kafka`.
 
 mod cluster;
 mod decide;
 mod evidence;
 mod found;
+mod import;
 mod kafka;
 mod obstacle;
 mod run;
@@ -27,6 +29,7 @@ pub use cluster::Cluster;
 pub use decide::{Decision, Plan, Wish, to_1, to_2};
 pub use evidence::{Evidence, LevelSeen, MetaEvidence, Resting, RestingFact, Unkeyed};
 pub use found::{Found, FoundBroker, Runs};
+pub use import::{ImportError, ImportLine, ImportPlan, plan_import};
 pub use kafka::KafkaCluster;
 pub use obstacle::Obstacle;
 pub use run::{Ending, Events, Goal, Patience, pursue};

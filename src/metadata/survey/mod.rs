@@ -26,7 +26,7 @@ pub use walk::walk_to_end;
 use std::collections::HashMap;
 
 use crate::metadata::partition::Outcome;
-use crate::model::TopicIdPartition;
+use crate::model::{SegmentId, SegmentState, TopicIdPartition};
 use crate::wire::{self, Record, metadata_partition};
 
 /// Everything that was read of a log so far.
@@ -100,6 +100,18 @@ impl Survey {
             (&a.partition().topic, order(a)).cmp(&(&b.partition().topic, order(b)))
         });
         users
+    }
+
+    /// A user partition, if it has records.
+    #[must_use]
+    pub fn user_partition(&self, partition: &TopicIdPartition) -> Option<&UserPartition> {
+        self.users.get(partition)
+    }
+
+    /// State of a segment; of one whose deletion has ended as long as the log speaks of it.
+    #[must_use]
+    pub fn state_of(&self, segment: &SegmentId) -> Option<SegmentState> {
+        self.users.get(&segment.partition)?.state.state_of(segment)
     }
 
     /// Takes the next record of a metadata partition.

@@ -19,7 +19,7 @@ mod parse;
 #[cfg(test)]
 mod tests;
 
-pub use parse::{KeyError, parse_key};
+pub use parse::{KeyError, parse_key, parse_key_with};
 
 use std::fmt;
 use std::sync::Arc;

@@ -20,15 +20,25 @@ pub struct KeyError {
 /// # Errors
 /// [`KeyError`]; any bytes give one or a key.
 pub fn parse_key(key: &[u8]) -> Result<RecordKey, KeyError> {
+    parse_key_with(key, |_, name| name.into())
+}
+
+/// As [`parse_key`]; `share` makes the topic's name, whose id it is told, one that is shared
+/// ([`Names`](crate::wire::Names)).
+///
+/// # Errors
+/// As [`parse_key`].
+pub fn parse_key_with(key: &[u8], share: impl FnOnce(KafkaUuid, &str) -> Arc<str>) -> Result<RecordKey, KeyError> {
     let text =
         std::str::from_utf8(key).map_err(|error| KeyError { position: error.valid_up_to(), what: "not UTF-8" })?;
     if text == LEVEL_KEY {
         return Ok(RecordKey::Level);
     }
     let mut fields = Fields { rest: Some(text), position: 0 };
+    let topic_id = fields.id("topic id is missing or no id")?;
     let partition = PartitionKey {
-        topic_id: fields.id("topic id is missing or no id")?,
-        topic: fields.topic()?,
+        topic_id,
+        topic: share(topic_id, fields.topic()?),
         partition: fields.number("partition is missing or no number")?,
     };
     if partition.partition < 0 {
@@ -98,12 +108,12 @@ impl<'a> Fields<'a> {
         field.parse().map_err(|_| KeyError { position, what })
     }
 
-    fn topic(&mut self) -> Result<Arc<str>, KeyError> {
+    fn topic(&mut self) -> Result<&'a str, KeyError> {
         let (field, position) = self.next("topic name is missing")?;
         if field.is_empty() {
             return Err(KeyError { position, what: "topic name is empty" });
         }
-        Ok(field.into())
+        Ok(field)
     }
 
     /// A decimal number in its only spelling: no plus, no leading zero.

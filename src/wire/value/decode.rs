@@ -1,11 +1,13 @@
 //! From bytes to records.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 
 use super::{FRAME_VERSION, LevelRecord, PartitionDeleteRecord, Record, UpdateRecord, WholeSegment, api_key, tag};
 use crate::model::{
-    BrokerId, EpochsError, LeaderEpoch, Offset, PartitionDelete, PartitionDeleteState, SegmentEpochs, SegmentId,
-    SegmentMetadata, SegmentState, SegmentUpdate, TopicIdPartition,
+    BrokerId, EpochsError, KafkaUuid, LeaderEpoch, Offset, PartitionDelete, PartitionDeleteState, SegmentEpochs,
+    SegmentId, SegmentMetadata, SegmentState, SegmentUpdate, TopicIdPartition,
 };
 use crate::wire::{Malformed, Reader};
 
@@ -35,18 +37,30 @@ pub enum DecodeError {
 /// # Errors
 /// [`DecodeError`]; any bytes give one or a record.
 pub fn decode(value: &[u8]) -> Result<Record, DecodeError> {
+    decode_with(value, |_, name| name.into())
+}
+
+/// As [`decode`]; `share` makes the topic's name, whose id it is told, one that is shared ([`Names`](crate::wire::Names)).
+///
+/// # Errors
+/// As [`decode`].
+pub fn decode_with(value: &[u8], share: impl FnOnce(KafkaUuid, &str) -> Arc<str>) -> Result<Record, DecodeError> {
     let mut reader = Reader::new(value);
     let (kind, version) = header(&mut reader)?;
     let record = match kind {
-        api_key::SEGMENT => Record::Segment(segment(&mut reader, version)?),
-        api_key::UPDATE => Record::Update(update(&mut reader, version)?),
-        api_key::PARTITION_DELETE => Record::PartitionDelete(partition_delete(&mut reader, version)?),
+        api_key::SEGMENT => Record::Segment(segment(&mut reader, version, share)?),
+        api_key::UPDATE => Record::Update(update(&mut reader, version, share)?),
+        api_key::PARTITION_DELETE => Record::PartitionDelete(partition_delete(&mut reader, version, share)?),
         api_key::LEVEL => Record::Level(level(&mut reader)?),
         _ => return Ok(Record::Snapshot),
     };
     reader.finish("record")?;
     Ok(record)
 }
+
+/// Makes a topic's name, whose id it is told, one that others have too.
+trait Share: FnOnce(KafkaUuid, &str) -> Arc<str> {}
+impl<T: FnOnce(KafkaUuid, &str) -> Arc<str>> Share for T {}
 
 fn header(reader: &mut Reader<'_>) -> Result<(u8, u32), DecodeError> {
     let start = reader.clone();
@@ -62,8 +76,8 @@ fn header(reader: &mut Reader<'_>) -> Result<(u8, u32), DecodeError> {
     }
 }
 
-fn segment(reader: &mut Reader<'_>, version: u32) -> Result<WholeSegment, DecodeError> {
-    let id = segment_id(reader)?;
+fn segment(reader: &mut Reader<'_>, version: u32, share: impl Share) -> Result<WholeSegment, DecodeError> {
+    let id = segment_id(reader, share)?;
     let (start_offset, end_offset) = offsets(reader)?;
     let broker_id = BrokerId(reader.i32("broker id")?);
     let max_timestamp_ms = reader.i64("max timestamp")?;
@@ -98,9 +112,9 @@ fn segment(reader: &mut Reader<'_>, version: u32) -> Result<WholeSegment, Decode
     Ok(WholeSegment { metadata, leader_epoch })
 }
 
-fn update(reader: &mut Reader<'_>, version: u32) -> Result<UpdateRecord, DecodeError> {
+fn update(reader: &mut Reader<'_>, version: u32, share: impl Share) -> Result<UpdateRecord, DecodeError> {
     let update = SegmentUpdate {
-        id: segment_id(reader)?,
+        id: segment_id(reader, share)?,
         broker_id: BrokerId(reader.i32("broker id")?),
         event_timestamp_ms: reader.i64("event timestamp")?,
         custom_metadata: custom_metadata(reader)?,
@@ -110,9 +124,13 @@ fn update(reader: &mut Reader<'_>, version: u32) -> Result<UpdateRecord, DecodeE
     Ok(UpdateRecord { update, leader_epoch, end_offset })
 }
 
-fn partition_delete(reader: &mut Reader<'_>, version: u32) -> Result<PartitionDeleteRecord, DecodeError> {
+fn partition_delete(
+    reader: &mut Reader<'_>,
+    version: u32,
+    share: impl Share,
+) -> Result<PartitionDeleteRecord, DecodeError> {
     let delete = PartitionDelete {
-        partition: partition(reader)?,
+        partition: partition(reader, share)?,
         broker_id: BrokerId(reader.i32("broker id")?),
         event_timestamp_ms: reader.i64("event timestamp")?,
         state: {
@@ -155,14 +173,14 @@ fn tagged_epoch(value: &mut Reader<'_>) -> Result<LeaderEpoch, Malformed> {
     Ok(if epoch.is_known() { epoch } else { LeaderEpoch::UNKNOWN })
 }
 
-fn segment_id(reader: &mut Reader<'_>) -> Result<SegmentId, Malformed> {
-    let partition = partition(reader)?;
+fn segment_id(reader: &mut Reader<'_>, share: impl Share) -> Result<SegmentId, Malformed> {
+    let partition = partition(reader, share)?;
     let uuid = reader.uuid("segment id")?;
     reader.tagged_fields("segment id's tagged fields", |_, _| Ok(false))?;
     Ok(SegmentId { partition, uuid })
 }
 
-fn partition(reader: &mut Reader<'_>) -> Result<TopicIdPartition, Malformed> {
+fn partition(reader: &mut Reader<'_>, share: impl Share) -> Result<TopicIdPartition, Malformed> {
     let topic = reader.compact_string("topic name")?;
     let topic_id = reader.uuid("topic id")?;
     let start = reader.clone();
@@ -171,7 +189,7 @@ fn partition(reader: &mut Reader<'_>) -> Result<TopicIdPartition, Malformed> {
         return Err(start.malformed("partition", "negative"));
     }
     reader.tagged_fields("partition's tagged fields", |_, _| Ok(false))?;
-    Ok(TopicIdPartition::new(topic_id, topic, partition))
+    Ok(TopicIdPartition { topic_id, topic: share(topic_id, topic), partition })
 }
 
 /// Kafka's constructor has the same two conditions.

@@ -11,7 +11,7 @@ mod encode;
 #[cfg(test)]
 mod tests;
 
-pub use decode::{DecodeError, decode};
+pub use decode::{DecodeError, decode, decode_with};
 pub use encode::{encode_level, encode_partition_delete, encode_segment, encode_update};
 
 use crate::model::{LeaderEpoch, Offset, PartitionDelete, SegmentMetadata, SegmentUpdate, TopicIdPartition};

@@ -9,19 +9,22 @@ bool borrow(JNIEnv *env, jbyteArray array, borrowed_t *out) {
     if (array == NULL) {
         return true;
     }
-    out->data = (*env)->GetByteArrayElements(env, array, NULL);
-    if (out->data == NULL) {
-        return false;
+    jsize len = (*env)->GetArrayLength(env, array);
+    out->len = (size_t)len;
+    if (out->len <= sizeof out->small) {
+        (*env)->GetByteArrayRegion(env, array, 0, len, out->small);
+        out->data = out->small;
+        return true;
     }
-    out->len = (size_t)(*env)->GetArrayLength(env, array);
-    return true;
+    out->data = (*env)->GetByteArrayElements(env, array, NULL);
+    return out->data != NULL;
 }
 
 void give_back(JNIEnv *env, borrowed_t *bytes) {
-    if (bytes->data != NULL) {
+    if (bytes->data != NULL && bytes->data != bytes->small) {
         (*env)->ReleaseByteArrayElements(env, bytes->array, bytes->data, JNI_ABORT);
-        bytes->data = NULL;
     }
+    bytes->data = NULL;
 }
 
 jbyteArray new_bytes(JNIEnv *env, const void *data, size_t len) {

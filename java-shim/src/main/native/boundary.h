@@ -16,11 +16,16 @@
 /* A name of a native method of class `cls`. */
 #define UC_JNI(cls, method) Java_io_undercroft_kafka_##cls##_##method
 
-/* Bytes of a Java array, pinned or copied by the VM, read only. Null arrays give `data` null and `len` 0. */
+/* Frames of one partition or one segment fit in here, so that a look-up allocates nothing. */
+enum { SMALL_SIZE = 192 };
+
+/* Bytes of a Java array, read only: copied here if they are few, else pinned or copied by the VM. Null arrays give `data`
+ * null and `len` 0. `data` may lead into the struct, which is not to be moved. */
 typedef struct {
     jbyteArray array;
     jbyte *data;
     size_t len;
+    _Alignas(8) jbyte small[SMALL_SIZE];
 } borrowed_t;
 
 /* False with a pending OutOfMemoryError if the VM has no room. Always followed by `give_back`. */

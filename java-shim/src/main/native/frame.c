@@ -173,7 +173,29 @@ static uint8_t *write_segment(uint8_t *to, const uc_segment_t *segment) {
     return to + segment->custom_metadata_len;
 }
 
-/* Two passes: lengths, then bytes. Null with a pending exception on failure. */
+static jbyteArray write_frames(JNIEnv *env, const uc_segment_t *segments, size_t count) {
+    size_t total = 0;
+    for (size_t i = 0; i < count; i++) {
+        total += frame_len(&segments[i]);
+    }
+    uint8_t few[512];
+    uint8_t *frames = total <= sizeof few ? few : malloc(total);
+    if (frames == NULL) {
+        throw_message(env, UC_ERR_INTERNAL, "out of native memory");
+        return NULL;
+    }
+    uint8_t *to = frames;
+    for (size_t i = 0; i < count; i++) {
+        to = write_segment(to, &segments[i]);
+    }
+    jbyteArray array = new_bytes(env, frames, total);
+    if (frames != few) {
+        free(frames);
+    }
+    return array;
+}
+
+/* Null with a pending exception on failure. */
 static jbyteArray frames_of(JNIEnv *env, const uc_segments_t *segments) {
     size_t count = 0;
     uc_status_t status = uc_segments_len(segments, &count);
@@ -181,37 +203,20 @@ static jbyteArray frames_of(JNIEnv *env, const uc_segments_t *segments) {
         throw_status(env, status, NULL);
         return NULL;
     }
-    size_t total = 0;
-    uc_segment_t segment;
-    memset(&segment, 0, sizeof segment);
-    for (size_t i = 0; i < count; i++) {
-        segment.struct_size = sizeof segment;
-        uc_error_t *error = NULL;
-        status = uc_segments_get(segments, i, &segment, &error);
-        if (!succeeded(env, status, error)) {
-            return NULL;
-        }
-        total += frame_len(&segment);
-    }
-    uint8_t *frames = malloc(total + 1);
-    if (frames == NULL) {
+    uc_segment_t one;
+    uc_segment_t *all = count <= 1 ? &one : calloc(count, sizeof *all);
+    if (all == NULL) {
         throw_message(env, UC_ERR_INTERNAL, "out of native memory");
         return NULL;
     }
-    uint8_t *to = frames;
-    for (size_t i = 0; i < count; i++) {
-        segment.struct_size = sizeof segment;
-        uc_error_t *error = NULL;
-        status = uc_segments_get(segments, i, &segment, &error);
-        if (!succeeded(env, status, error)) {
-            free(frames);
-            return NULL;
-        }
-        to = write_segment(to, &segment);
+    all->struct_size = sizeof *all;
+    uc_error_t *error = NULL;
+    status = uc_segments_read(segments, 0, all, count, &error);
+    jbyteArray frames = succeeded(env, status, error) ? write_frames(env, all, count) : NULL;
+    if (all != &one) {
+        free(all);
     }
-    jbyteArray array = new_bytes(env, frames, total);
-    free(frames);
-    return array;
+    return frames;
 }
 
 jbyteArray take_segments(JNIEnv *env, uc_segments_t *segments) {

@@ -29,6 +29,14 @@ JNIEXPORT void JNICALL UC_JNI(NativeMetrics, read)(JNIEnv *env, jclass cls, jlon
     free(now);
 }
 
+JNIEXPORT jlong JNICALL UC_JNI(NativeMetrics, generation)(JNIEnv *env, jclass cls, jlong metrics) {
+    (void)cls;
+    uint64_t generation = 0;
+    uc_error_t *error = NULL;
+    uc_status_t status = uc_metrics_generation(HANDLE(uc_metrics_t, metrics), &generation, &error);
+    return succeeded(env, status, error) ? (jlong)generation : 0;
+}
+
 JNIEXPORT void JNICALL UC_JNI(NativeMetrics, free)(JNIEnv *env, jclass cls, jlong metrics) {
     (void)env;
     (void)cls;

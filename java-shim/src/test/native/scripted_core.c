@@ -13,6 +13,8 @@
  *   sealed                fetch_index and copy give bytes that cannot be looked at
  *   anything else         it works: byte i of a segment is (i * 31) & 0xff
  *
+ *   beans-COUNT-0         once it is led, there are metrics of topics called t0, t1, â¦, COUNT of them
+ *
  * Handles are plain pointers that nothing checks: a use after free of the shim's shows as a crash.
  * Its metrics tell how many readers and how many other handles are open.
  */
@@ -214,17 +216,32 @@ static uc_status_t submit(void *owner, bool closed, const char *topic, size_t to
 PUBLIC uc_status_t uc_storage_metrics(const uc_storage_t *storage, uc_metrics_t **out, uc_error_t **error_out) { (void)storage; (void)error_out; *out = make(sizeof **out); return UC_OK; }
 #endif
 PUBLIC uc_status_t uc_metadata_metrics(const uc_metadata_t *metadata, uc_metrics_t **out, uc_error_t **error_out) { (void)metadata; (void)error_out; *out = make(sizeof **out); return UC_OK; }
+static atomic_int topics, generation;
 PUBLIC uc_status_t uc_metrics_describe(const uc_metrics_t *metrics, uc_buf_t **json, uc_error_t **error_out) {
-    static const char text[] = "[{\"group\":\"test\",\"name\":\"open-readers\",\"kind\":\"gauge\",\"text\":\"a \\\"reader\\\"\"},"
-                               "{\"group\":\"test\",\"name\":\"open-handles\",\"kind\":\"gauge\",\"text\":\"\"}]";
+    char text[4096];
+    int len = snprintf(text, sizeof text, "[{\"group\":\"test\",\"name\":\"open-readers\",\"kind\":\"gauge\",\"text\":\"a \\\"reader\\\"\"},"
+                       "{\"group\":\"test\",\"name\":\"open-handles\",\"kind\":\"gauge\",\"text\":\"\"}");
+    for (int i = 0; i < topics; i++) {
+        len += snprintf(text + len, sizeof text - (size_t)len, ",{\"group\":\"test\",\"name\":\"dangling\",\"kind\":\"gauge\",\"text\":\"of a topic\","
+                        "\"label\":{\"name\":\"topic\",\"value\":\"t%d\"},\"mbean\":\"kafka.server:type=BrokerTopicMetrics,name=DanglingRemoteLogCount\"}", i);
+        len += snprintf(text + len, sizeof text - (size_t)len, ",{\"group\":\"test\",\"name\":\"other\",\"kind\":\"gauge\",\"text\":\"\","
+                        "\"label\":{\"name\":\"topic\",\"value\":\"t%d\"}}", i);
+    }
+    len += snprintf(text + len, sizeof text - (size_t)len, "]");
     (void)metrics; (void)error_out;
-    *json = buf_of(text, sizeof text - 1);
+    *json = buf_of(text, (size_t)len);
+    return UC_OK;
+}
+PUBLIC uc_status_t uc_metrics_generation(const uc_metrics_t *metrics, uint64_t *out, uc_error_t **error_out) {
+    (void)metrics; (void)error_out;
+    *out = (uint64_t)generation;
     return UC_OK;
 }
 PUBLIC uc_status_t uc_metrics_read(const uc_metrics_t *metrics, double *values, size_t capacity, size_t *count, uc_error_t **error_out) {
     (void)metrics; (void)error_out;
     if (capacity >= 2) { values[0] = open_readers; values[1] = open_handles; }
-    *count = 2;
+    for (size_t i = 2; i < capacity; i++) values[i] = (double)(100 + i);
+    *count = 2 + 2 * (size_t)topics;
     return UC_OK;
 }
 PUBLIC void uc_metrics_free(uc_metrics_t *metrics) { unmake(metrics); }
@@ -307,6 +324,9 @@ PUBLIC void uc_reader_free(uc_reader_t *reader) { if (reader != NULL) { open_rea
 PUBLIC uc_status_t uc_metadata_open(const uc_config_t *config, uc_metadata_t **out, uc_error_t **error_out) { (void)config; (void)error_out; *out = make(sizeof **out); return UC_OK; }
 PUBLIC uc_status_t uc_metadata_lead_and_follow(const uc_metadata_t *m, const uc_partition_t *leaders, size_t leaders_len, const uc_partition_t *followers, size_t followers_len, uc_error_t **error_out) {
     (void)m; (void)followers; (void)error_out;
+    int count = 0, none = 0;
+    for (size_t i = 0; i < leaders_len; i++)
+        if (says(leaders[i].topic, leaders[i].topic_len, "beans", &count, &none)) { topics = count; generation++; }
     for (size_t i = 0; i < leaders_len; i++)
         if (is(leaders[i].topic, leaders[i].topic_len, "sync-106-0") || followers_len > 100) return fail(error_out, UC_ERR_INTERNAL, false, "lead");
     return UC_OK;
@@ -372,10 +392,12 @@ PUBLIC uc_status_t uc_metadata_close(const uc_metadata_t *m, uint32_t timeout_ms
 }
 PUBLIC void uc_metadata_free(uc_metadata_t *metadata) { unmake(metadata); }
 PUBLIC uc_status_t uc_segments_len(const uc_segments_t *segments, size_t *out) { *out = segments->count; return UC_OK; }
-PUBLIC uc_status_t uc_segments_get(const uc_segments_t *segments, size_t i, uc_segment_t *out, uc_error_t **error_out) {
-    if (i >= segments->count) return fail(error_out, UC_ERR_INVALID_ARGUMENT, false, "index");
-    *out = segments->of->segment;
-    out->state = segments->state;
+PUBLIC uc_status_t uc_segments_read(const uc_segments_t *segments, size_t i, uc_segment_t *out, size_t count, uc_error_t **error_out) {
+    if (i + count > segments->count) return fail(error_out, UC_ERR_INVALID_ARGUMENT, false, "index");
+    for (; count > 0; count--, out++) {
+        *out = segments->of->segment;
+        out->state = segments->state;
+    }
     return UC_OK;
 }
 PUBLIC void uc_segments_free(uc_segments_t *segments) { unmake(segments); }

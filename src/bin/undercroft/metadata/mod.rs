@@ -1,10 +1,12 @@
-//! `undercroft metadata`: looks into the log of remote segment metadata. Nothing writes to it but `migrate`.
+//! `undercroft metadata`: looks into the log of remote segment metadata. Nothing writes to it but `migrate` and
+//! `import`.
 //!
 //! `source` opens the log that is meant; each subcommand reads it to its end into a survey and prints what it is about.
 #![allow(clippy::disallowed_methods, reason = "shell: asks for the time of day")]
 
 mod custom;
 mod export;
+mod import;
 mod list;
 mod migrate;
 mod properties;
@@ -31,6 +33,8 @@ pub enum Command {
     Verify(verify::Arguments),
     /// Print the current facts as records that Kafka's own metadata manager can read
     Export(export::Arguments),
+    /// Write what `export` printed into another log, keyed and in the form of its level; first only say what would be written
+    Import(import::Arguments),
     /// Follow the log and explain each record
     Tail(tail::Arguments),
     /// Take the topic to level 1 or 2, or say what stands in the way
@@ -47,6 +51,7 @@ pub fn run(command: &Command) -> Result<ExitCode, Failure> {
         Command::Show(arguments) => show::run(arguments),
         Command::Verify(arguments) => verify::run(arguments),
         Command::Export(arguments) => export::run(arguments),
+        Command::Import(arguments) => import::run(arguments),
         Command::Tail(arguments) => tail::run(arguments),
         Command::Migrate(arguments) => migrate::run(arguments),
     }

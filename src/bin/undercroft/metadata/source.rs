@@ -8,6 +8,7 @@ use std::time::Duration;
 use clap::Args;
 use undercroft::metadata::log::kafka::{JavaSettings, open_read_only as open_topic};
 use undercroft::metadata::log::{ReadOnlyLog, embedded};
+use undercroft::metadata::migration::Evidence;
 use undercroft::metadata::survey::{Survey, walk_to_end};
 use undercroft::model::TopicIdPartition;
 
@@ -94,6 +95,28 @@ impl Source {
         };
         walk_to_end(&mut log, self.patience(), &|| false, &mut sink).map_err(|error| Failure(error.to_string()))?;
         Ok((log, survey))
+    }
+
+    /// As [`Source::survey`], with what matters for a level.
+    pub fn evidence(&self) -> Result<(ReadOnlyLog, Evidence), Failure> {
+        let mut log = self.open()?;
+        let mut evidence = Evidence::new(log.shape.partitions);
+        let mut sink = |place, key: Option<&[u8]>, value: Option<&[u8]>| evidence.take(place, key, value);
+        walk_to_end(&mut log, self.patience(), &|| false, &mut sink).map_err(|error| Failure(error.to_string()))?;
+        Ok((log, evidence))
+    }
+
+    /// Of an embedded log.
+    pub fn folder(&self) -> Option<&Path> {
+        self.file.as_deref()
+    }
+
+    pub fn server(&self) -> &str {
+        self.bootstrap_server.as_deref().unwrap_or_default()
+    }
+
+    pub fn command_config(&self) -> Option<&Path> {
+        self.command_config.as_deref()
     }
 
     fn config_name(&self) -> String {

@@ -27,6 +27,7 @@ mod writer;
 pub use operator::{KnownBroker, TopicOperator};
 pub use read_only::open_read_only;
 pub use shell::KafkaLog;
+pub use topic::COMPACTED;
 pub use translate::{JavaSettings, Property, Role, Translated, translate};
 
 /// The topic's name, the same in every cluster.

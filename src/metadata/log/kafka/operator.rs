@@ -6,16 +6,18 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use parking_lot::Mutex;
+use tokio::sync::oneshot::{self, error::TryRecvError};
 
-use super::native::{Admin, AdminError, Resource};
+use super::native::{Admin, AdminError, Code, Producer, Resource, RespErr};
 use super::reader::KafkaReader;
 use super::settings::Settings;
 use super::translate::JavaSettings;
-use super::writer::Writer;
 use super::{TOPIC, faults, topic};
 use crate::metadata::log::{LogError, LogShape, ReadOnlyLog};
 use crate::model::BrokerId;
+
+/// How long a report is waited for at a time.
+const POLL: Duration = Duration::from_millis(50);
 
 /// The topic as it is found; it is never created. Calls block, each up to the timeout that it was opened with.
 ///
@@ -24,7 +26,6 @@ use crate::model::BrokerId;
 pub struct TopicOperator {
     settings: Settings,
     admin: Admin,
-    writer: Mutex<Option<Writer>>,
     timeout: Duration,
 }
 
@@ -44,7 +45,7 @@ impl TopicOperator {
     pub fn open(client: &JavaSettings, timeout: Duration) -> Result<Self, LogError> {
         let settings = Settings::of_operator(client, timeout)?;
         let admin = Admin::new(&settings.admin)?;
-        Ok(Self { settings, admin, writer: Mutex::default(), timeout })
+        Ok(Self { settings, admin, timeout })
     }
 
     /// What and where, for messages.
@@ -74,7 +75,7 @@ impl TopicOperator {
     pub fn has_topic(&self, name: &str) -> Result<bool, LogError> {
         match self.admin.describe(name, self.timeout, &|| false) {
             Ok(found) => Ok(!found.leaders.is_empty()),
-            Err(failed) if failed.code.is(super::native::RespErr::RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART) => Ok(false),
+            Err(failed) if failed.code.is(RespErr::RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART) => Ok(false),
             Err(failed) => match self.fault(&format!("look for topic {name}"), &failed) {
                 LogError::Refused { .. } => Ok(true),
                 error => Err(error),
@@ -140,24 +141,45 @@ impl TopicOperator {
     /// # Errors
     /// The first record's error; those behind it may have been written all the same.
     pub fn append(&self, records: Vec<(i32, Option<Bytes>, Option<Bytes>)>) -> Result<Vec<i64>, LogError> {
-        let mut writer = self.writer.lock();
-        let writer = match &mut *writer {
-            Some(writer) => writer,
-            none => none.insert(Writer::start(self.settings.producer.clone(), self.settings.line_timeout)?),
-        };
+        let producer = Producer::new(&self.settings.producer, TOPIC)?;
         let start = Instant::now();
-        let under_way: Vec<_> = records
-            .into_iter()
-            .map(|(partition, key, value)| (partition, writer.send(partition, key, value)))
-            .collect();
+        let mut under_way = Vec::with_capacity(records.len());
+        for (partition, key, value) in records {
+            let (mut report, receiver) = oneshot::channel();
+            while let Err((code, back)) = producer.send(partition, key.as_deref(), value.as_deref(), report) {
+                if !code.is(RespErr::RD_KAFKA_RESP_ERR__QUEUE_FULL) {
+                    return Err(self.append_fault(&producer, partition, code, start));
+                }
+                report = back;
+                producer.handle().poll(POLL);
+            }
+            under_way.push((partition, receiver));
+        }
         let mut offsets = Vec::with_capacity(under_way.len());
-        for (partition, report) in under_way {
-            let what = format!("append to partition {partition}");
-            let report = report.blocking_recv().map_err(|_| LogError::Closed { what: what.clone() })?;
-            let waited_ms = || u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX);
-            offsets.push(report.map_err(|code| faults::append(&what, &self.settings.servers, code, waited_ms()))?);
+        for (partition, mut receiver) in under_way {
+            let told = loop {
+                match receiver.try_recv() {
+                    Ok(told) => break told,
+                    // librdkafka reports on every record when its time is over.
+                    Err(TryRecvError::Empty) => producer.handle().poll(POLL),
+                    Err(TryRecvError::Closed) => break Err(Code::of(RespErr::RD_KAFKA_RESP_ERR__DESTROY)),
+                }
+            };
+            offsets.push(told.map_err(|code| self.append_fault(&producer, partition, code, start))?);
         }
         Ok(offsets)
+    }
+
+    /// A client that may not write fails as a whole, and says why beside the records.
+    fn append_fault(&self, producer: &Producer, partition: i32, code: Code, start: Instant) -> LogError {
+        let (what, servers) = (format!("append to partition {partition}"), &self.settings.servers);
+        let waited_ms = u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let beside = producer.handle().take_errors();
+        let refused = beside.iter().find(|(code, why)| faults::is_refusal(*code, why)).cloned();
+        match refused.or_else(|| producer.handle().fatal()) {
+            Some((code, why)) => faults::error(&what, servers, code, &why, waited_ms),
+            None => faults::append(&what, servers, code, waited_ms),
+        }
     }
 
     fn fault(&self, what: &str, failed: &AdminError) -> LogError {

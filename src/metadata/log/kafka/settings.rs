@@ -102,7 +102,6 @@ impl Settings {
         settings.producer = complete(Role::Producer, &java, "undercroft-metadata".to_owned(), &mut settings.warnings)?;
         settings.warnings.sort_unstable();
         settings.warnings.dedup();
-        settings.line_timeout = timeout;
         Ok(settings)
     }
 }

@@ -132,7 +132,8 @@ fn configs(settings: &Settings, min_isr: i32) -> Vec<(&'static str, String)> {
     configs
 }
 
-const COMPACTED: &[(&str, &str)] = &[
+/// Settings of a topic at level 2, whoever brings it there.
+pub const COMPACTED: &[(&str, &str)] = &[
     ("cleanup.policy", "compact"),
     ("min.cleanable.dirty.ratio", "0.1"),
     // Whoever was away for longer than half of it reads everything anew.

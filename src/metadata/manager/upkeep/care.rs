@@ -66,11 +66,13 @@ async fn step(
 ) -> Result<bool, MetadataError> {
     let mut evidence = evidence(core, place, segment, Some(busy));
     let verdict = judge(segment, &evidence, standing, &core.upkeep.delays());
-    let needs_store = matches!(verdict, Verdict::BeginDelete | Verdict::Delete | Verdict::ListAgain);
-    let objects = core.upkeep.objects();
-    if needs_store && objects.as_ref().is_some_and(|objects| objects.outage().is_some()) {
+    // A deletion that has begun is tried at once; only what is tried asks whether it may.
+    if matches!(verdict, Verdict::Delete | Verdict::ListAgain) && !core.upkeep.may_try()
+        || verdict == Verdict::BeginDelete && core.upkeep.is_store_down()
+    {
         evidence.store = Store::Down;
     }
+    let objects = core.upkeep.objects();
     let (metadata, id) = (&segment.metadata, &segment.metadata.id);
     match (judge(segment, &evidence, standing, &core.upkeep.delays()), objects) {
         (Verdict::Keep | Verdict::Wait, _) => return Ok(false),
@@ -136,7 +138,7 @@ async fn say(
 }
 
 async fn delete(core: &Core, objects: &dyn SegmentObjects, segment: &SegmentMetadata, busy: &Busy<'_>) {
-    match bounded(core, objects.delete_objects(segment)).await {
+    match tried(core, objects.delete_objects(segment)).await {
         Ok(()) => busy.done(Stage::Deleted { at_ms: core.now_ms() }),
         Err(error) => {
             core.upkeep.instruments.deletes_failed.increment();
@@ -147,7 +149,7 @@ async fn delete(core: &Core, objects: &dyn SegmentObjects, segment: &SegmentMeta
 }
 
 async fn look_again(core: &Core, objects: &dyn SegmentObjects, segment: &SegmentMetadata, busy: &Busy<'_>) {
-    match bounded(core, objects.has_objects(segment)).await {
+    match tried(core, objects.has_objects(segment)).await {
         Ok(false) => busy.done(Stage::Gone),
         Ok(true) => {
             core.upkeep.instruments.deletes_late.increment();
@@ -160,11 +162,13 @@ async fn look_again(core: &Core, objects: &dyn SegmentObjects, segment: &Segment
     }
 }
 
-async fn bounded<T>(core: &Core, work: impl Future<Output = Result<T, ObjectsError>>) -> Result<T, ObjectsError> {
-    tokio::select! {
-        () = core.closed() => Err(ObjectsError::Other("the metadata manager is closed".to_owned())),
-        done = tokio::time::timeout(DELETE_MAX, work) => {
-            done.unwrap_or_else(|_| Err(ObjectsError::Unreachable(format!("no answer in {DELETE_MAX:?}"))))
-        }
-    }
+/// Asks the store, for a bounded time, and takes note of how it is.
+async fn tried<T>(core: &Core, work: impl Future<Output = Result<T, ObjectsError>>) -> Result<T, ObjectsError> {
+    let late = || ObjectsError::Unreachable(format!("no answer in {DELETE_MAX:?}"));
+    let result = tokio::select! {
+        () = core.closed() => return Err(ObjectsError::Other("the metadata manager is closed".to_owned())),
+        result = tokio::time::timeout(DELETE_MAX, work) => result.unwrap_or_else(|_| Err(late())),
+    };
+    core.upkeep.tried(&result);
+    result
 }

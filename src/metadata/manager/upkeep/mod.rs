@@ -11,6 +11,7 @@ mod attempts;
 mod care;
 mod caretaker;
 mod cases;
+mod health;
 mod instruments;
 mod ledger;
 mod place;
@@ -40,9 +41,11 @@ use crate::metrics::Registry;
 use crate::model::{KafkaUuid, ObjectsError, SegmentId, SegmentMetadata, SegmentObjects, SegmentState, SegmentUpdate};
 
 use super::core::Core;
+use super::delay::now_ms;
 use super::quiet::Quiet;
 use attempts::Attempts;
 use cases::Cases;
+use health::Health;
 use instruments::Instruments;
 use rolls::Rolls;
 use sightings::Sightings;
@@ -72,6 +75,7 @@ pub(super) struct Upkeep {
     pub(super) nudges: Nudges,
     turns: Turns,
     rolls: Rolls,
+    health: Mutex<Health>,
     options: Options,
     objects: RwLock<Option<Arc<dyn SegmentObjects>>>,
     /// When this process began, as far as its attempts are concerned.
@@ -134,6 +138,7 @@ impl Upkeep {
             nudges: Nudges::default(),
             turns: Turns::default(),
             rolls: Rolls::default(),
+            health: Mutex::default(),
             options,
             objects: RwLock::default(),
             began_ms: now_ms,
@@ -205,6 +210,20 @@ impl Upkeep {
             *next = Some(now + pause);
         }
         is_due
+    }
+
+    /// Whether the store may be tried; see [`Health::may_try`].
+    fn may_try(&self) -> bool {
+        self.health.lock().may_try(now_ms(), self.delays().backoff_ms)
+    }
+
+    /// Whether it may not. Nobody is expected to try.
+    fn is_store_down(&self) -> bool {
+        self.health.lock().is_down(now_ms())
+    }
+
+    fn tried<T>(&self, result: &Result<T, ObjectsError>) {
+        self.health.lock().ended(result, now_ms(), self.delays().backoff_ms);
     }
 
     /// A delete failed and is tried again: said once in five minutes, as in an outage each one fails.

@@ -179,8 +179,8 @@ fn level_2_has_the_settings_of_a_topic_that_we_create_and_is_written_last() {
     let expected = [
         "cleanup.policy=compact",
         "min.cleanable.dirty.ratio=0.1",
-        "max.compaction.lag.ms=21600000",
         "segment.ms=3600000",
+        "max.compaction.lag.ms=21600000",
     ];
     assert_eq!(settings_of(&planned.steps[0]), expected);
     assert_eq!(planned.steps[1..], [Step::WriteLevel { level: 2, partitions: ALL.to_vec() }]);

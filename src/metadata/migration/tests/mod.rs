@@ -1,6 +1,7 @@
 //! Decisions as tables, and a migration of a cluster that is made up.
 
 mod deciding;
+mod importing;
 mod pursuing;
 mod resting;
 

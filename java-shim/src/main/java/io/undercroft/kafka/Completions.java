@@ -113,6 +113,16 @@ final class Completions {
         }
     }
 
+    /** Ends those that nobody may wait for any longer. */
+    void failLate(long nowNanos) {
+        for (Completion completion : waiting.values()) {
+            NativeException late = completion.lateness(nowNanos);
+            if (late != null) {
+                fail(completion.tag(), late);
+            }
+        }
+    }
+
     /** Ends whatever is left; for the time when nobody will answer any more. */
     void failAll() {
         for (Long tag : waiting.keySet()) {

@@ -5,7 +5,10 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/** Reads the two lists that the core hands out: an array of flat objects. Everything is kept as text; null is left out. */
+/**
+ * Reads the two lists that the core hands out: an array of objects. Everything is kept as text; null is left out. A field
+ * {@code b} of an object in field {@code a} is called {@code a.b}.
+ */
 final class Json {
     private final String text;
     private int at;
@@ -23,28 +26,33 @@ final class Json {
         expect('[');
         if (!accept(']')) {
             do {
-                objects.add(object());
+                Map<String, String> fields = new LinkedHashMap<>();
+                object("", fields);
+                objects.add(fields);
             } while (accept(','));
             expect(']');
         }
         return objects;
     }
 
-    private Map<String, String> object() {
-        Map<String, String> fields = new LinkedHashMap<>();
+    private void object(String prefix, Map<String, String> fields) {
         expect('{');
-        if (!accept('}')) {
-            do {
-                String name = string();
-                expect(':');
-                String value = peek() == '"' ? string() : word();
-                if (!"null".equals(value)) {
-                    fields.put(name, value);
-                }
-            } while (accept(','));
-            expect('}');
+        if (accept('}')) {
+            return;
         }
-        return fields;
+        do {
+            String name = prefix + string();
+            expect(':');
+            if (peek() == '{') {
+                object(name + ".", fields);
+                continue;
+            }
+            String value = peek() == '"' ? string() : word();
+            if (!"null".equals(value)) {
+                fields.put(name, value);
+            }
+        } while (accept(','));
+        expect('}');
     }
 
     private String string() {

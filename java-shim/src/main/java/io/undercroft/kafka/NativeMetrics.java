@@ -10,5 +10,8 @@ final class NativeMetrics {
 
     static native void read(long metrics, double[] values) throws NativeException;
 
+    /** Another number than before once {@link #describe} says something else. */
+    static native long generation(long metrics) throws NativeException;
+
     static native void free(long metrics);
 }

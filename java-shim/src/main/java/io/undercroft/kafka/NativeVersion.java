@@ -3,7 +3,7 @@ package io.undercroft.kafka;
 /** What the two libraries say that they are. The first natives called after a load: they touch nothing else. */
 final class NativeVersion {
     /** ABI that these classes speak; a test compares it with the header. */
-    static final int ABI = 1;
+    static final int ABI = 2;
 
     private NativeVersion() {
     }

@@ -1,5 +1,7 @@
 package io.undercroft.kafka;
 
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 
@@ -16,6 +18,7 @@ final class Pump {
     private static final Logger LOG = LoggerFactory.getLogger(Pump.class);
     private static final int WAIT_MS = 100;
     private static final long LEVEL_CHECK_NANOS = TimeUnit.SECONDS.toNanos(5);
+    private static final long ROUND_NANOS = TimeUnit.SECONDS.toNanos(1);
     private static final long JOIN_MS = 10_000;
 
     private static Pump running;
@@ -25,6 +28,7 @@ final class Pump {
     private final Completions completions;
     private final OpenStreams streams = new OpenStreams();
     private final LogBridge logs;
+    private final List<Runnable> rounds = new CopyOnWriteArrayList<>();
     private final Thread thread;
     private volatile boolean stopping;
 
@@ -94,6 +98,11 @@ final class Pump {
         return streams;
     }
 
+    /** Done about once a second, on this thread, until they are taken out. */
+    List<Runnable> rounds() {
+        return rounds;
+    }
+
     private void join() {
         boolean interrupted = false;
         long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(JOIN_MS);
@@ -112,12 +121,18 @@ final class Pump {
     private void run() {
         long[] head = new long[4];
         long levelCheckAt = System.nanoTime() + LEVEL_CHECK_NANOS;
+        long roundAt = System.nanoTime() + ROUND_NANOS;
         try {
             while (!stopping) {
                 try {
                     takeCompletions(head, WAIT_MS);
                     logs.drain();
                     streams.freeLeaked();
+                    completions.failLate(System.nanoTime());
+                    if (System.nanoTime() - roundAt > 0) {
+                        roundAt = System.nanoTime() + ROUND_NANOS;
+                        rounds.forEach(Runnable::run);
+                    }
                     if (System.nanoTime() - levelCheckAt > 0) {
                         logs.followLevel();
                         levelCheckAt = System.nanoTime() + LEVEL_CHECK_NANOS;

@@ -4,6 +4,7 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
@@ -11,7 +12,6 @@ import java.util.Optional;
 import java.util.TreeMap;
 
 import org.apache.kafka.common.TopicIdPartition;
-import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.Uuid;
 import org.apache.kafka.server.log.remote.storage.RemoteLogSegmentId;
 import org.apache.kafka.server.log.remote.storage.RemoteLogSegmentMetadata;
@@ -23,6 +23,9 @@ import org.apache.kafka.server.log.remote.storage.RemoteLogSegmentState;
 final class SegmentCodec {
     private static final int SEGMENT_HEAD = 96;
     private static final int EPOCH_SIZE = 16;
+    private static final int TOPIC_LENGTH_AT = 20;
+    private static final int EPOCHS_AT = 24;
+    private static final int CUSTOM_LENGTH_AT = 28;
     private static final int PARTITION_HEAD = 32;
     private static final int FLAG_TXN_INDEX_EMPTY = 1;
     private static final int NO_EPOCH = -1;
@@ -88,47 +91,44 @@ final class SegmentCodec {
         return frames.array();
     }
 
-    static List<RemoteLogSegmentMetadata> segments(byte[] frames) {
-        List<RemoteLogSegmentMetadata> segments = new ArrayList<>();
+    /** The core's answer about {@code owner}: every one of the segments is that partition's. */
+    static List<RemoteLogSegmentMetadata> segments(byte[] frames, TopicIdPartition owner) {
+        List<RemoteLogSegmentMetadata> segments = new ArrayList<>(frames.length / (SEGMENT_HEAD + EPOCH_SIZE));
         ByteBuffer from = ByteBuffer.wrap(frames).order(ByteOrder.nativeOrder());
-        while (from.hasRemaining()) {
-            segments.add(readSegment(from));
+        for (int at = 0; at < frames.length;) {
+            segments.add(readSegment(from, at, owner));
+            at += SEGMENT_HEAD + from.getInt(at + TOPIC_LENGTH_AT) + from.getInt(at + EPOCHS_AT) * EPOCH_SIZE
+                + Math.max(0, from.getInt(at + CUSTOM_LENGTH_AT));
         }
         return segments;
     }
 
-    private static RemoteLogSegmentMetadata readSegment(ByteBuffer from) {
-        int partition = from.getInt();
-        int brokerId = from.getInt();
-        int sizeBytes = from.getInt();
-        RemoteLogSegmentState state = state(from.getInt());
-        int flags = from.getInt();
-        byte[] topic = new byte[from.getInt()];
-        int epochCount = from.getInt();
-        int customLength = from.getInt();
-        long startOffset = from.getLong();
-        long endOffset = from.getLong();
-        long maxTimestampMs = from.getLong();
-        long eventTimestampMs = from.getLong();
-        Uuid topicId = uuid(from);
-        Uuid segmentId = uuid(from);
-        Map<Integer, Long> epochs = new TreeMap<>();
-        for (int i = 0; i < epochCount; i++) {
-            int epoch = from.getInt();
-            from.getInt();
-            epochs.put(epoch, from.getLong());
-        }
-        from.get(topic);
+    private static RemoteLogSegmentMetadata readSegment(ByteBuffer from, int at, TopicIdPartition owner) {
+        int flags = from.getInt(at + 16);
+        int epochsAt = at + SEGMENT_HEAD;
+        int topicAt = epochsAt + from.getInt(at + EPOCHS_AT) * EPOCH_SIZE;
+        int customLength = from.getInt(at + CUSTOM_LENGTH_AT);
         Optional<CustomMetadata> custom = Optional.empty();
         if (customLength >= 0) {
-            byte[] bytes = new byte[customLength];
-            from.get(bytes);
-            custom = Optional.of(new CustomMetadata(bytes));
+            int customAt = topicAt + from.getInt(at + TOPIC_LENGTH_AT);
+            custom = Optional.of(new CustomMetadata(Arrays.copyOfRange(from.array(), customAt, customAt + customLength)));
         }
-        TopicIdPartition owner = new TopicIdPartition(topicId,
-            new TopicPartition(new String(topic, StandardCharsets.UTF_8), partition));
-        return KafkaApi.segment(new RemoteLogSegmentId(owner, segmentId), startOffset, endOffset, maxTimestampMs, brokerId,
-            eventTimestampMs, sizeBytes, custom, state, epochs, (flags & FLAG_TXN_INDEX_EMPTY) != 0);
+        RemoteLogSegmentId id = new RemoteLogSegmentId(owner, uuid(from, at + 80));
+        return KafkaApi.segment(id, from.getLong(at + 32), from.getLong(at + 40), from.getLong(at + 48), from.getInt(at + 4),
+            from.getLong(at + 56), from.getInt(at + 8), custom, state(from.getInt(at + 12)), epochs(from, epochsAt, topicAt),
+            (flags & FLAG_TXN_INDEX_EMPTY) != 0);
+    }
+
+    /** Most segments have one: the constructor copies the map, so the smallest one does. */
+    private static Map<Integer, Long> epochs(ByteBuffer from, int at, int end) {
+        if (end - at == EPOCH_SIZE) {
+            return Map.of(from.getInt(at), from.getLong(at + 8));
+        }
+        Map<Integer, Long> epochs = new TreeMap<>();
+        for (int next = at; next < end; next += EPOCH_SIZE) {
+            epochs.put(from.getInt(next), from.getLong(next + 8));
+        }
+        return epochs;
     }
 
     /** A dangling attempt is shown as one that is being deleted: a broker then deletes it again, and that is right. */
@@ -158,11 +158,11 @@ final class SegmentCodec {
         to.order(ByteOrder.nativeOrder());
     }
 
-    private static Uuid uuid(ByteBuffer from) {
-        from.order(ByteOrder.BIG_ENDIAN);
-        Uuid id = new Uuid(from.getLong(), from.getLong());
-        from.order(ByteOrder.nativeOrder());
-        return id;
+    private static Uuid uuid(ByteBuffer from, int at) {
+        long most = from.getLong(at);
+        long least = from.getLong(at + 8);
+        boolean isSwapped = from.order() == ByteOrder.LITTLE_ENDIAN;
+        return isSwapped ? new Uuid(Long.reverseBytes(most), Long.reverseBytes(least)) : new Uuid(most, least);
     }
 
     private static int padded(int length) {

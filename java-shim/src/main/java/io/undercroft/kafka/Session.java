@@ -15,12 +15,16 @@ final class Session {
     private final long handle;
     private final Pump pump;
     private final MetricsBean metrics;
+    /** Lets beans of topics come and go. */
+    private final Runnable round;
 
     private Session(Side side, long handle, Pump pump, MetricsBean metrics) {
         this.side = side;
         this.handle = handle;
         this.pump = pump;
         this.metrics = metrics;
+        this.round = metrics == null ? () -> { } : metrics::refresh;
+        pump.rounds().add(round);
     }
 
     /** Loads the libraries and opens a manager; what was begun is undone if it fails. */
@@ -28,8 +32,8 @@ final class Session {
         NativeLibrary.load();
         Map<String, String> texts = ConfigTranslation.texts(configs);
         String brokerId = texts.getOrDefault("broker.id", "none");
-        texts.keySet().removeAll(side.unusedBrokerKeys);
         side.brokerFacts().forEach(texts::putIfAbsent);
+        JavaStores.toPem(texts);
         Pump pump = Pump.acquire();
         boolean opened = false;
         try {
@@ -100,6 +104,7 @@ final class Session {
         } catch (NativeException failed) {
             LOG.warn("The {} side did not close in order", side.title, failed);
         } finally {
+            pump.rounds().remove(round);
             if (metrics != null) {
                 metrics.unregister();
             }

@@ -6,7 +6,7 @@ import java.util.Set;
 /** The two managers, as far as opening and closing them is alike. */
 enum Side {
     /** It logs what it makes of every key itself, when it is opened. */
-    STORAGE(0, "storage", "rsm.config.", false, Set.of("broker.id", "node.id")) {
+    STORAGE(0, "storage", "rsm.config.", false) {
         @Override
         long open(long config) throws NativeException {
             return NativeStorage.open(config);
@@ -27,7 +27,7 @@ enum Side {
             NativeStorage.free(handle);
         }
     },
-    METADATA(1, "metadata", "rlmm.config.", true, Set.of()) {
+    METADATA(1, "metadata", "rlmm.config.", true) {
         @Override
         Map<String, String> brokerFacts() {
             return Map.of("undercroft.broker.has.copy.lag", Boolean.toString(KafkaApi.hasCopyLag()));
@@ -62,15 +62,12 @@ enum Side {
     private final String prefix;
     /** Whether a key that nobody reads is for us to tell. */
     final boolean leavesWarningsToUs;
-    /** Keys that a broker adds by itself and this side has no use for: nobody is to be warned of them. */
-    final Set<String> unusedBrokerKeys;
 
-    Side(int number, String title, String prefix, boolean leavesWarningsToUs, Set<String> unusedBrokerKeys) {
+    Side(int number, String title, String prefix, boolean leavesWarningsToUs) {
         this.number = number;
         this.title = title;
         this.prefix = prefix;
         this.leavesWarningsToUs = leavesWarningsToUs;
-        this.unusedBrokerKeys = unusedBrokerKeys;
     }
 
     /** What the core is to know of the broker and no broker tells. A user's own values win. */

@@ -8,6 +8,7 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 
 import org.apache.kafka.common.TopicIdPartition;
@@ -39,6 +40,8 @@ public final class UndercroftRemoteLogMetadataManager implements RemoteLogMetada
     private static final int ALL_EPOCHS = -1;
     private static final long NO_OFFSET = -1;
 
+    /** Partitions that are assigned, in the form that the core reads: a look-up need not make it anew. */
+    private final ConcurrentHashMap<TopicIdPartition, byte[]> frames = new ConcurrentHashMap<>();
     private volatile Session session;
     private volatile boolean closed;
 
@@ -94,13 +97,13 @@ public final class UndercroftRemoteLogMetadataManager implements RemoteLogMetada
     @Override
     public Optional<RemoteLogSegmentMetadata> remoteLogSegmentMetadata(TopicIdPartition partition, int epochForOffset, long offset)
         throws RemoteStorageException {
-        return first(look(partition, (open, frame) -> NativeMetadata.find(open.handle(), frame, epochForOffset, offset)));
+        return first(partition, look(partition, (open, frame) -> NativeMetadata.find(open.handle(), frame, epochForOffset, offset)));
     }
 
     /** Called by 4.0 and later; the interface compiled against lacks it. */
     public Optional<RemoteLogSegmentMetadata> nextSegmentWithTxnIndex(TopicIdPartition partition, int epoch, long offset)
         throws RemoteStorageException {
-        return first(look(partition, (open, frame) -> NativeMetadata.nextWithTxnIndex(open.handle(), frame, epoch, offset)));
+        return first(partition, look(partition, (open, frame) -> NativeMetadata.nextWithTxnIndex(open.handle(), frame, epoch, offset)));
     }
 
     @Override
@@ -111,7 +114,7 @@ public final class UndercroftRemoteLogMetadataManager implements RemoteLogMetada
 
     @Override
     public Iterator<RemoteLogSegmentMetadata> listRemoteLogSegments(TopicIdPartition partition) throws RemoteStorageException {
-        return segments(look(partition, (open, frame) -> NativeMetadata.list(open.handle(), frame, ALL_EPOCHS))).iterator();
+        return segments(partition, look(partition, (open, frame) -> NativeMetadata.list(open.handle(), frame, ALL_EPOCHS))).iterator();
     }
 
     @Override
@@ -120,7 +123,7 @@ public final class UndercroftRemoteLogMetadataManager implements RemoteLogMetada
         if (leaderEpoch < 0) {
             throw new IllegalArgumentException("a leader epoch of " + leaderEpoch);
         }
-        return segments(look(partition, (open, frame) -> NativeMetadata.list(open.handle(), frame, leaderEpoch))).iterator();
+        return segments(partition, look(partition, (open, frame) -> NativeMetadata.list(open.handle(), frame, leaderEpoch))).iterator();
     }
 
     @Override
@@ -135,7 +138,7 @@ public final class UndercroftRemoteLogMetadataManager implements RemoteLogMetada
     public boolean isReady(TopicIdPartition partition) {
         try {
             Session open = session;
-            return open != null && NativeMetadata.isReady(open.handle(), SegmentCodec.partition(partition));
+            return open != null && NativeMetadata.isReady(open.handle(), frame(partition));
         } catch (Throwable failed) {
             try {
                 LOG.debug("Whether {} is ready could not be told", partition, failed);
@@ -151,6 +154,8 @@ public final class UndercroftRemoteLogMetadataManager implements RemoteLogMetada
     public void onPartitionLeadershipChanges(Set<TopicIdPartition> leaders, Set<TopicIdPartition> followers) {
         Objects.requireNonNull(leaders, "leaderPartitions can not be null");
         Objects.requireNonNull(followers, "followerPartitions can not be null");
+        leaders.forEach(partition -> frames.put(partition, SegmentCodec.partition(partition)));
+        followers.forEach(partition -> frames.put(partition, SegmentCodec.partition(partition)));
         assign("leadership changes", open ->
             NativeMetadata.leadAndFollow(open.handle(), SegmentCodec.partitions(leaders), SegmentCodec.partitions(followers)));
     }
@@ -158,6 +163,7 @@ public final class UndercroftRemoteLogMetadataManager implements RemoteLogMetada
     @Override
     public void onStopPartitions(Set<TopicIdPartition> partitions) {
         Objects.requireNonNull(partitions, "partitions can not be null");
+        partitions.forEach(frames::remove);
         assign("stopped partitions", open -> NativeMetadata.stop(open.handle(), SegmentCodec.partitions(partitions)));
     }
 
@@ -190,7 +196,11 @@ public final class UndercroftRemoteLogMetadataManager implements RemoteLogMetada
     private CompletableFuture<Void> write(Write write) throws RemoteStorageException {
         try {
             CompletableFuture<Void> future = new CompletableFuture<>();
-            write.submit(openSession()).whenComplete((result, failure) -> {
+            Completion submitted = write.submit(openSession());
+            if (MetadataLoader.isCurrentThread()) {
+                submitted.failIn(MetadataLoader.waitMsMax);
+            }
+            submitted.whenComplete((result, failure) -> {
                 if (failure == null) {
                     future.complete(null);
                 } else {
@@ -206,7 +216,7 @@ public final class UndercroftRemoteLogMetadataManager implements RemoteLogMetada
     private <T> T look(TopicIdPartition partition, Lookup<T> lookup) throws RemoteStorageException {
         Objects.requireNonNull(partition, "topicIdPartition can not be null");
         try {
-            return lookWhenReady(lookup, openSession(), SegmentCodec.partition(partition));
+            return lookWhenReady(lookup, openSession(), frame(partition));
         } catch (Throwable failed) {
             throw ErrorMapper.raise(ErrorMapper.metadata(failed));
         }
@@ -251,16 +261,21 @@ public final class UndercroftRemoteLogMetadataManager implements RemoteLogMetada
         }
     }
 
-    private static List<RemoteLogSegmentMetadata> segments(byte[] frames) throws RemoteStorageException {
+    private byte[] frame(TopicIdPartition partition) {
+        byte[] known = frames.get(partition);
+        return known == null ? SegmentCodec.partition(partition) : known;
+    }
+
+    private static List<RemoteLogSegmentMetadata> segments(TopicIdPartition owner, byte[] frames) throws RemoteStorageException {
         try {
-            return SegmentCodec.segments(frames);
+            return SegmentCodec.segments(frames, owner);
         } catch (Throwable unreadable) {
             throw new RemoteStorageException("the core's answer could not be read: " + unreadable, unreadable);
         }
     }
 
-    private static Optional<RemoteLogSegmentMetadata> first(byte[] frames) throws RemoteStorageException {
-        List<RemoteLogSegmentMetadata> found = segments(frames);
+    private static Optional<RemoteLogSegmentMetadata> first(TopicIdPartition owner, byte[] frames) throws RemoteStorageException {
+        List<RemoteLogSegmentMetadata> found = segments(owner, frames);
         return found.isEmpty() ? Optional.empty() : Optional.of(found.get(0));
     }
 

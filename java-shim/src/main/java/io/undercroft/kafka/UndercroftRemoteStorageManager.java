@@ -128,7 +128,7 @@ public final class UndercroftRemoteStorageManager implements RemoteStorageManage
         try {
             Session open = openSession();
             byte[] described = SegmentCodec.segment(segment);
-            open.completions().call(DELETE_MS_MAX, (queue, tag) -> NativeStorage.delete(open.handle(), described, queue, tag));
+            open.completions().call(MetadataLoader.bounded(DELETE_MS_MAX), (queue, tag) -> NativeStorage.delete(open.handle(), described, queue, tag));
         } catch (Throwable failed) {
             throw ErrorMapper.delete(failed);
         }

@@ -6,14 +6,19 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.lang.management.ManagementFactory;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
+
+import javax.management.MBeanServer;
+import javax.management.ObjectName;
 
 import org.apache.kafka.common.TopicIdPartition;
 import org.apache.kafka.common.errors.ReplicaNotAvailableException;
@@ -248,6 +253,76 @@ class ScriptedMetadataTest {
         closed.get(5, TimeUnit.SECONDS);
         for (int i = 0; i < 50 && !Threads.ours().isEmpty(); i++) {
             Thread.sleep(20);
+        }
+    }
+
+    private static Set<String> beans() throws Exception {
+        MBeanServer server = ManagementFactory.getPlatformMBeanServer();
+        Set<String> names = new TreeSet<>();
+        server.queryNames(new ObjectName("kafka.server:type=BrokerTopicMetrics,name=DanglingRemoteLogCount,topic=*"), null)
+            .forEach(name -> names.add(name.toString()));
+        server.queryNames(new ObjectName("undercroft:type=metadata,name=*,*"), null).forEach(name -> names.add(name.toString()));
+        return names;
+    }
+
+    private static void awaitBeans(int count) throws Exception {
+        long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(10);
+        while (beans().size() != count && System.nanoTime() < end) {
+            Thread.sleep(20);
+        }
+        assertEquals(count, beans().size(), () -> "wanted " + count);
+    }
+
+    @Test
+    void metricsOfATopicHaveKafkasNameAndComeAndGoWithIt() throws Exception {
+        MBeanServer server = ManagementFactory.getPlatformMBeanServer();
+        manager.onPartitionLeadershipChanges(Set.of(Segments.partition("beans-2-0")), Set.of());
+        awaitBeans(4);
+        String kafkas = "kafka.server:type=BrokerTopicMetrics,name=DanglingRemoteLogCount,topic=t1";
+        assertTrue(beans().contains(kafkas), () -> "no bean");
+        ObjectName ours = new ObjectName("undercroft:type=metadata,broker-id=5,instance=0,name=other,topic=t1");
+        assertEquals(104L, server.getAttribute(new ObjectName(kafkas), "Value"));
+        assertEquals(105L, server.getAttribute(ours, "Value"));
+        manager.onPartitionLeadershipChanges(Set.of(Segments.partition("beans-1-0")), Set.of());
+        awaitBeans(2);
+        assertFalse(server.isRegistered(ours));
+        // Values are those of the names even before the beans have followed.
+        manager.onPartitionLeadershipChanges(Set.of(Segments.partition("beans-3-0")), Set.of());
+        assertEquals(103L, server.getAttribute(new ObjectName("undercroft:type=metadata,broker-id=5,instance=0,name=other,topic=t0"), "Value"));
+        awaitBeans(6);
+        manager.close();
+        assertEquals(Set.of(), beans());
+    }
+
+    @Test
+    void managersOfOneJvmDoNotFightForKafkasNames() throws Exception {
+        manager.onPartitionLeadershipChanges(Set.of(Segments.partition("beans-1-0")), Set.of());
+        awaitBeans(2);
+        UndercroftRemoteLogMetadataManager other = new UndercroftRemoteLogMetadataManager();
+        other.configure(Map.of("broker.id", 6, "log.dir", "/x"));
+        awaitBeans(4);
+        assertTrue(beans().contains("undercroft:type=metadata,broker-id=6,instance=0,name=dangling,topic=t0"), "under its own name");
+        manager.close();
+        awaitBeans(2);
+        other.close();
+        assertEquals(Set.of(), beans());
+    }
+
+    @Test
+    void theThreadForNewsOfTheClusterIsNotKeptForLong() throws Exception {
+        long bound = MetadataLoader.waitMsMax;
+        MetadataLoader.waitMsMax = 200;
+        Throwable[] told = new Throwable[1];
+        Thread loader = new Thread(() -> told[0] = assertThrows(ExecutionException.class, () -> update("slow").get()),
+            "kafka-1-metadata-loader-event-handler");
+        try {
+            long start = System.nanoTime();
+            loader.start();
+            loader.join(10_000);
+            assertTrue(System.nanoTime() - start < TimeUnit.SECONDS.toNanos(5));
+            assertInstanceOf(ReplicaNotAvailableException.class, told[0].getCause());
+        } finally {
+            MetadataLoader.waitMsMax = bound;
         }
     }
 }

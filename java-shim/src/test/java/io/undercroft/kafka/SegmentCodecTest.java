@@ -30,7 +30,7 @@ class SegmentCodecTest {
             segment("t", Optional.empty(), Map.of(0, 5L)),
             segment("größe-ñ", Optional.of(new CustomMetadata(new byte[] {1, 2, 3})), Map.of(0, 5L, 7, 1L << 40)),
             segment("t".repeat(249), Optional.of(new CustomMetadata(new byte[0])), Map.of(2147483647, 5L)))) {
-            assertEquals(List.of(segment), SegmentCodec.segments(SegmentCodec.segment(segment)));
+            assertEquals(List.of(segment), SegmentCodec.segments(SegmentCodec.segment(segment), segment.topicIdPartition()));
         }
     }
 

@@ -1,0 +1,190 @@
+#!/usr/bin/env bash
+# Measures our metadata manager beside the stock one: same broker, same topic, same run. Called by `make bench-metadata`.
+#   run.sh [base] [compacted] [steady] [long]     what to measure (default: all but `long`, which takes minutes)
+#   run.sh broker start FOLDER | broker stop | bench MANAGER SCENARIO [key=value …]     the pieces, for a single measurement
+# Results are lines of JSON in $OUT/results.jsonl; report.py makes the table. ROUNDS=3 starts of each kind, PORT=29492.
+set -eu
+root=$(cd "$(dirname "$0")/../.." && pwd)
+here=$root/benches/metadata
+LIBS=${LIBS:-$root/target/kafka/4.4.0/libs}
+JAR=${JAR:-$root/target/dist/undercroft-kafka.jar}
+OUT=${OUT:-$root/target/bench/metadata}
+PORT=${PORT:-29492}
+ROUNDS=${ROUNDS:-2}
+JAVA=${JAVA:-java}
+CLASSES=$OUT/classes
+LONG="segments=3015 deleted=2985"
+# Of a topic that we create, in seconds instead of hours.
+COMPACT="cleanup.policy=compact;min.cleanable.dirty.ratio=0.1;delete.retention.ms=1000;segment.ms=3000;max.compaction.lag.ms=1000"
+mkdir -p "$OUT"
+
+pid() { cat "$OUT/broker.pid" 2>/dev/null || true; }
+
+log_settings() { # FILE OF THE LOG
+    printf '%s\n' "rootLogger.level=WARN" "rootLogger.appenderRefs=f" "rootLogger.appenderRef.f.ref=F" "appender.f.type=File" \
+        "appender.f.name=F" "appender.f.fileName=$1" "appender.f.layout.type=PatternLayout" \
+        "appender.f.layout.pattern=[%d] %p %m (%c)%n" "logger.s.name=kafka.server.KafkaRaftServer" "logger.s.level=INFO"
+}
+
+start_broker() { # FOLDER
+    local folder=$OUT/$1
+    mkdir -p "$folder"
+    cat > "$folder/server.properties" <<P
+process.roles=broker,controller
+node.id=1
+controller.quorum.voters=1@127.0.0.1:$((PORT + 1))
+listeners=PLAINTEXT://127.0.0.1:$PORT,CONTROLLER://127.0.0.1:$((PORT + 1))
+controller.listener.names=CONTROLLER
+log.dirs=$folder/log
+offsets.topic.replication.factor=1
+transaction.state.log.replication.factor=1
+transaction.state.log.min.isr=1
+log.cleaner.backoff.ms=500
+log.initial.task.delay.ms=500
+P
+    log_settings "$folder/server.log" > "$folder/log4j2.properties"
+    : > "$folder/server.log"
+    if [ ! -e "$folder/log/meta.properties" ]; then
+        "$JAVA" -Dlog4j2.configurationFile="$folder/log4j2.properties" -cp "$LIBS/*" kafka.tools.StorageTool \
+            format -t uGdVb3dzQ0uT0n3aD4q8aA -c "$folder/server.properties" > /dev/null
+    fi
+    setsid "$JAVA" -Xmx1g -XX:+UseG1GC -Dlog4j2.configurationFile="$folder/log4j2.properties" -cp "$LIBS/*" \
+        kafka.Kafka "$folder/server.properties" > "$folder/out.log" 2>&1 < /dev/null &
+    echo $! > "$OUT/broker.pid"
+    for _ in $(seq 1200); do
+        if grep -q "Kafka Server started" "$folder/server.log"; then return; fi
+        kill -0 "$(pid)" 2>/dev/null || { tail -5 "$folder/out.log" "$folder/server.log" >&2; return 1; }
+        sleep 0.1
+    done
+    return 1
+}
+
+stop_broker() {
+    local running
+    running=$(pid)
+    [ -n "$running" ] || return 0
+    kill "$running" 2>/dev/null || true
+    while kill -0 "$running" 2>/dev/null; do sleep 0.1; done
+    rm -f "$OUT/broker.pid"
+}
+trap stop_broker EXIT
+
+bench() { # MANAGER SCENARIO [key=value …]
+    log_settings "$OUT/bench.log" > "$OUT/log4j2.properties"
+    # shellcheck disable=SC2086
+    "$JAVA" -Xmx1g -XX:+UseG1GC ${JAVA_OPTS:-} -Djava.io.tmpdir="$OUT/tmp" -Dlog4j2.configurationFile="$OUT/log4j2.properties" \
+        -cp "$CLASSES:$JAR:$LIBS/*" io.undercroft.bench.Bench "127.0.0.1:$PORT" "$@"
+}
+
+told() { bench "$@" | tee -a "$OUT/results.jsonl"; }
+
+compile() {
+    mkdir -p "$CLASSES" "$OUT/tmp"
+    javac -nowarn --release 17 -d "$CLASSES" -cp "$LIBS/*" "$here"/java/io/undercroft/bench/*.java
+}
+
+# A broker that has lived through a history; left running. A folder that is there is taken as it is.
+history() { # FOLDER TOPIC-CONFIG [key=value … of the history]
+    local folder=$1 configs=$2 id
+    shift 2
+    if [ ! -e "$OUT/$folder/written" ]; then
+        rm -rf "${OUT:?}/$folder"
+        start_broker "$folder"
+        id=$(bench - prepare ${configs:+"topic=$configs"})
+        stop_broker
+        for partition in "$OUT/$folder"/log/__remote_log_metadata-*; do
+            rm -f "$partition"/*.log "$partition"/*.index "$partition"/*.timeindex "$partition"/*.snapshot
+        done
+        rm -f "$OUT/$folder"/log/.kafka_cleanshutdown "$OUT/$folder"/log/*-offset-checkpoint
+        bench - write id="$id" into="$OUT/$folder/log" "$@"
+        touch "$OUT/$folder/written"
+    fi
+    start_broker "$folder"
+    cat "$OUT/$folder"/log/__remote_log_metadata-*/*.log > /dev/null
+}
+
+topic_bytes() { cat "$OUT/$1"/log/__remote_log_metadata-*/*.log | wc -c; }
+
+measure_base() {
+    echo "== base: 1.2 million events, 86,000 live segments" >&2
+    history base ""
+    for _ in $(seq "$ROUNDS"); do
+        told stock boot as=base
+        told ours boot as=base
+    done
+    rm -rf "$OUT/checkpoint"
+    told ours boot as=checkpoint-written close=1 undercroft.metadata.checkpoint.path="$OUT/checkpoint" || true
+    told ours boot as=restart undercroft.metadata.checkpoint.path="$OUT/checkpoint" || true
+    for manager in stock ours; do
+        told "$manager" lookup as=base
+        told "$manager" churn
+    done
+    echo "{\"scenario\":\"bytes-unkeyed\",\"manager\":\"stock\",\"bytes\":$(topic_bytes base)}" | tee -a "$OUT/results.jsonl"
+    stop_broker
+}
+
+measure_compacted() {
+    echo "== compacted: the same history with keys and tombstones, cleaned" >&2
+    rm -rf "${OUT:?}/compacted"
+    history compacted "$COMPACT" keyed=1 roll=1048576
+    local last=0 now
+    for _ in $(seq 30); do
+        sleep 4
+        bench - roll
+        now=$(topic_bytes compacted)
+        [ "$now" != "$last" ] || break
+        last=$now
+    done
+    echo "{\"scenario\":\"bytes-compacted\",\"manager\":\"ours\",\"bytes\":$now}" | tee -a "$OUT/results.jsonl"
+    for _ in $(seq "$ROUNDS"); do
+        told ours boot as=compacted
+    done
+    # A stock manager ends for good at a tombstone. Those that are left are the roll's own, which go within a second or two.
+    told stock boot as=compacted || true
+    stop_broker
+}
+
+measure_steady() {
+    echo "== steady: segments copied one by one, 100 and 2,000 at a time" >&2
+    rm -rf "${OUT:?}/steady"
+    start_broker steady
+    bench - prepare partitions=1 > /dev/null
+    told stock steady
+    told ours steady
+    stop_broker
+}
+
+measure_long() {
+    echo "== long: 12 million events, 30,000 live segments" >&2
+    # shellcheck disable=SC2086
+    history long "" $LONG
+    # shellcheck disable=SC2086
+    told stock boot as=long $LONG
+    # shellcheck disable=SC2086
+    told ours boot as=long $LONG
+    stop_broker
+}
+
+case ${1:-} in
+broker)
+    trap - EXIT
+    case $2 in
+    start) start_broker "$3" ;;
+    stop) stop_broker ;;
+    *) exit 2 ;;
+    esac
+    ;;
+bench)
+    trap - EXIT
+    shift
+    bench "$@"
+    ;;
+*)
+    compile
+    : > "$OUT/results.jsonl"
+    for part in ${*:-base compacted steady}; do
+        "measure_$part"
+    done
+    python3 "$here/report.py" "$OUT/results.jsonl"
+    ;;
+esac
