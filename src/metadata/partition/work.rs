@@ -72,9 +72,14 @@ impl PartitionState {
         Some(Unsettled { metadata: self.metadata(known), is_claimed: known.is_claimed, seen_ms })
     }
 
-    /// What [`PartitionState::look`] shows, of all segments, in no order.
-    pub fn look_all(&self) -> impl Iterator<Item = Unsettled> {
-        self.live.iter().filter_map(|segment| self.look(segment.uuid()))
+    /// Ids of what [`PartitionState::unsettled`] shows, in no order. Costs little, so that a lock is not held for long.
+    pub fn unsettled_ids(&self) -> impl Iterator<Item = KafkaUuid> {
+        self.unsettled.keys().copied()
+    }
+
+    /// Ids of all segments short of the end of their deletion, in no order.
+    pub fn live_ids(&self) -> impl Iterator<Item = KafkaUuid> {
+        self.live.iter().map(Segment::uuid)
     }
 
     /// Facts that rest on records without a key. Of a segment whose deletion has ended only its state counts, and only as

@@ -38,7 +38,8 @@ pub enum OwnCopy {
     Open,
     /// It did, and the copy has ended.
     Ended {
-        /// Whether a COPY_FINISHED of it was ever handed to the log. It may still come, whatever was heard of it.
+        /// Whether a COPY_FINISHED of it was handed to the log so short a time ago that it may still come, whatever was heard
+        /// of it.
         is_finish_said: bool,
     },
 }

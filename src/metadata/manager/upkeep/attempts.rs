@@ -63,10 +63,10 @@ impl Attempts {
     }
 
     /// From now on no COPY_FINISHED is written. False if one was, or may be.
-    pub(super) fn give_up(&self, segment: &SegmentId) -> bool {
+    pub(super) fn give_up(&self, segment: &SegmentId, now_ms: i64) -> bool {
         let mut attempts = self.0.lock();
         let Some(attempt) = attempts.get_mut(segment) else { return false };
-        attempt.is_given_up |= !attempt.is_finish_said;
+        attempt.is_given_up |= !attempt.may_finish(now_ms);
         attempt.is_given_up
     }
 
@@ -88,11 +88,11 @@ impl Attempts {
             _ if is_copying => OwnCopy::Open,
             Some(attempt) if attempt.in_flight > 0 => OwnCopy::Open,
             Some(attempt) if attempt.has_failed || copy_end.is_some() => {
-                OwnCopy::Ended { is_finish_said: attempt.is_finish_said }
+                OwnCopy::Ended { is_finish_said: attempt.may_finish(now_ms) }
             }
             // Between the add and the copy nobody is on the stack.
             Some(attempt) if now_ms.saturating_sub(attempt.heard_ms) < linger_ms => OwnCopy::Open,
-            Some(attempt) if objects.is_some() => OwnCopy::Ended { is_finish_said: attempt.is_finish_said },
+            Some(attempt) if objects.is_some() => OwnCopy::Ended { is_finish_said: attempt.may_finish(now_ms) },
             // A storage side of another make: whether it still copies is not known.
             Some(_) => OwnCopy::No,
             // Begun by an earlier manager of this process, which may have said anything.
@@ -115,6 +115,14 @@ impl Attempts {
         let settled: Vec<_> = candidates.into_iter().filter(is_settled).collect();
         let mut attempts = self.0.lock();
         settled.into_iter().map(|(segment, _)| segment).filter(|segment| attempts.remove(segment).is_some()).collect()
+    }
+}
+
+impl Attempt {
+    /// Whether a COPY_FINISHED that was handed to the log may still come.
+    fn may_finish(&self, now_ms: i64) -> bool {
+        let is_over = self.in_flight == 0 && now_ms.saturating_sub(self.heard_ms) >= UNHEARD_MAX_MS;
+        self.is_finish_said && !is_over
     }
 }
 
@@ -178,7 +186,10 @@ mod tests {
         assert_eq!(look(&attempts, false, Some(CopyEnd::Done), 9_000), OwnCopy::Open, "being said");
         attempts.heard(&id(), 2_000, true);
         assert_eq!(look(&attempts, false, Some(CopyEnd::Done), 2_001), OwnCopy::Ended { is_finish_said: true });
-        assert!(!attempts.give_up(&id()), "it may count");
+        assert!(!attempts.give_up(&id(), 2_001), "it may count");
+        let late = 2_000 + UNHEARD_MAX_MS;
+        assert_eq!(look(&attempts, false, Some(CopyEnd::Done), late), ENDED);
+        assert!(attempts.give_up(&id(), late), "it never came");
     }
 
     #[test]
@@ -204,7 +215,7 @@ mod tests {
         let attempts = Attempts::default();
         attempts.begin(&id(), 0);
         attempts.heard(&id(), 0, false);
-        assert!(attempts.give_up(&id()) && attempts.is_given_up(&id()));
+        assert!(attempts.give_up(&id(), 0) && attempts.is_given_up(&id()));
         assert!(!attempts.finish(&id(), 1));
         assert_eq!(attempts.settle(|_| Some(true), i64::MAX), []);
         assert_eq!(attempts.settle(|_| None, UNHEARD_MAX_MS - 1), []);

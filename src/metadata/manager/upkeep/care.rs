@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::metadata::MetadataError;
 use crate::metadata::partition::Unsettled;
 use crate::metadata::plan::{self, Evidence, OwnCopy, Stage, Standing, Store, Verdict, judge};
-use crate::model::{ObjectsError, SegmentMetadata, SegmentObjects, SegmentState, SegmentUpdate};
+use crate::model::{ObjectsError, SegmentId, SegmentMetadata, SegmentObjects, SegmentState, SegmentUpdate};
 
 use super::super::core::Core;
 use super::super::write;
@@ -38,11 +38,10 @@ pub(super) fn is_due(core: &Core, place: &Place, standing: &Standing, segment: &
 }
 
 /// Does one thing after the other until something has to be waited for.
-pub(super) async fn care(core: Arc<Core>, place: Place, segment: Unsettled) {
-    let uuid = segment.metadata.id.uuid;
-    let Some(busy) = core.upkeep.cases.work_on(&segment.metadata.id) else { return };
+pub(super) async fn care(core: Arc<Core>, place: Place, segment: SegmentId) {
+    let Some(busy) = core.upkeep.cases.work_on(&segment) else { return };
     while !core.is_closed() {
-        let Some(segment) = place.state.read().look(uuid) else { return };
+        let Some(segment) = place.state.read().look(segment.uuid) else { return };
         let standing = place.standing(&core);
         match step(&core, &place, &segment, &standing, &busy).await {
             Ok(true) => {}
@@ -94,7 +93,7 @@ async fn step(
         (Verdict::BeginDelete, _) => {
             // At level 0 nothing else keeps a COPY_FINISHED from standing before it in the log.
             let is_open = metadata.state == SegmentState::CopyStarted && !place.is_topic_gone();
-            if is_open && !core.upkeep.attempts.give_up(id) {
+            if is_open && !core.upkeep.attempts.give_up(id, standing.now_ms) {
                 return Ok(false);
             }
             say(core, place, standing, segment, SegmentState::DeleteStarted).await?;

@@ -2,7 +2,6 @@
 
 use std::collections::HashSet;
 use std::sync::Arc;
-use std::time::Duration;
 
 use crate::metadata::MetadataError;
 use crate::metadata::partition::PartitionState;
@@ -26,7 +25,7 @@ pub(super) fn may_be_due(state: &PartitionState, level: Level, is_topic_gone: bo
 
 /// Writes what is due, if the records before have come to their end.
 pub(super) async fn write_due(core: Arc<Core>, place: Place) {
-    let Some(_turn) = core.upkeep.turns.take(&place.partition) else { return };
+    let Some(mut turn) = core.upkeep.turns.take(&place.partition) else { return };
     let standing = place.standing(&core);
     if standing.leadership.is_none() || !standing.is_current || standing.level == Level::Zero {
         return;
@@ -56,7 +55,7 @@ pub(super) async fn write_due(core: Arc<Core>, place: Place) {
     if let Some(error) = results.into_iter().find_map(Result::err) {
         tracing::debug!("{}: records that keep the log small are written later: {error}", place.partition);
         // What failed may still be on its way, and must not be written twice at a time.
-        core.sleep(core.options.consume_wait.max(Duration::from_secs(1))).await;
+        turn.rest(core.options.consume_wait);
     }
 }
 

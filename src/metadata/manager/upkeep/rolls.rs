@@ -38,7 +38,9 @@ impl Rolls {
         if seen.end != end {
             (seen.end, seen.since) = (end, now);
         }
-        end > 0 && seen.rolled != Some(end) && now.saturating_duration_since(seen.since) >= after
+        // The reader may not have met ours yet.
+        let is_rolled = seen.rolled.is_some_and(|rolled| end <= rolled);
+        end > 0 && !is_rolled && now.saturating_duration_since(seen.since) >= after
     }
 
     fn rolled(&self, index: i32, end: i64) {
@@ -99,6 +101,7 @@ mod tests {
         assert!(!is_due(6, 11), "something came");
         assert!(!is_due(6, 20) && is_due(6, 21));
         rolls.rolled(3, 7);
+        assert!(!is_due(6, 22), "ours was not read yet");
         assert!(!is_due(7, 22) && !is_due(7, 99), "only our own record");
         assert!(!is_due(9, 100) && is_due(9, 110));
         assert!(!rolls.is_due(4, 0, start + Duration::from_secs(999), Duration::ZERO), "empty");

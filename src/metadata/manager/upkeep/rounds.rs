@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::metadata::partition::{Amount, Unsettled};
 use crate::metadata::plan::{Level, Standing};
-use crate::model::{SegmentId, SegmentState, TopicIdPartition};
+use crate::model::{KafkaUuid, SegmentId, SegmentState, TopicIdPartition};
 
 use super::super::core::Core;
 use super::care;
@@ -17,6 +17,9 @@ use super::rolls;
 
 /// What a copy run leaves is looked for this long after its end, together with what others leave meanwhile.
 const NUDGE_PAUSE_MAX: Duration = Duration::from_secs(1);
+
+/// Segments that are copied out of a state at one time.
+const LOOKS_AT_ONCE: usize = 64;
 
 /// Runs until the manager is closed.
 pub(super) async fn run(core: Arc<Core>) {
@@ -109,34 +112,43 @@ async fn tend(core: &Arc<Core>, place: &Place) -> i64 {
     if standing.leadership.is_none() {
         return 0;
     }
-    let (unsettled, is_record_due) = {
+    let (ids, is_record_due) = {
         let state = place.state.read();
-        let unsettled: Vec<Unsettled> = match place.is_topic_gone() {
-            false => state.unsettled().collect(),
-            true => state.look_all().collect(),
+        let ids: Vec<KafkaUuid> = match place.is_topic_gone() {
+            false => state.unsettled_ids().collect(),
+            true => state.live_ids().collect(),
         };
-        (unsettled, records::may_be_due(&state, standing.level, place.is_topic_gone()))
+        (ids, records::may_be_due(&state, standing.level, place.is_topic_gone()))
     };
-    let age_ms_max = age_ms_max(&standing, &unsettled);
     if is_record_due && !core.upkeep.turns.is_taken(&place.partition) {
         begin(core, records::write_due(Arc::clone(core), place.clone())).await;
     }
-    for segment in unsettled {
-        if care::is_due(core, place, &standing, &segment) {
-            begin(core, care::care(Arc::clone(core), place.clone(), segment)).await;
+    let mut age_ms_max = 0;
+    // The reader waits for whoever holds the lock, and everybody else for the reader.
+    for ids in ids.chunks(LOOKS_AT_ONCE) {
+        let segments: Vec<Unsettled> = {
+            let state = place.state.read();
+            ids.iter().filter_map(|&id| state.look(id)).collect()
+        };
+        for segment in segments {
+            age_ms_max = age_ms_max.max(age_ms(&standing, &segment));
+            if care::is_due(core, place, &standing, &segment) {
+                begin(core, care::care(Arc::clone(core), place.clone(), segment.metadata.id)).await;
+            }
         }
     }
     age_ms_max
 }
 
-fn age_ms_max(standing: &Standing, unsettled: &[Unsettled]) -> i64 {
-    let is_dangling = |segment: &&Unsettled| match segment.metadata.state {
+/// How long something has dangled; 0 if it doesn't.
+fn age_ms(standing: &Standing, segment: &Unsettled) -> i64 {
+    let is_dangling = match segment.metadata.state {
         SegmentState::Dangling => true,
         SegmentState::DeleteStarted => standing.level == Level::Zero,
         _ => false,
     };
-    let times = unsettled.iter().filter(is_dangling).map(|segment| segment.metadata.event_timestamp_ms);
-    times.min().map_or(0, |oldest_ms| standing.now_ms.saturating_sub(oldest_ms).max(0))
+    let age_ms = standing.now_ms.saturating_sub(segment.metadata.event_timestamp_ms);
+    if is_dangling { age_ms.max(0) } else { 0 }
 }
 
 /// Runs `work` beside, as soon as there is room for it.
