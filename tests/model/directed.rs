@@ -13,7 +13,6 @@ fn holds(setup: &Setup, ops: &[Op]) {
 
 /// A leader may delete an attempt that another one is still copying.
 #[test]
-#[ignore = "found: a deletion ends while the attempt may still be copied elsewhere"]
 fn an_upload_behind_the_deletion_of_its_attempt_is_not_left_over() {
     let ops = [
         Elect { b: 0 },

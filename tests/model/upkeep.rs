@@ -40,6 +40,7 @@ impl World {
             segments.extend(finished.filter(|of| of.state == SegmentState::CopyFinished).map(|metadata| Unsettled {
                 metadata,
                 is_claimed: false,
+                is_copy_over: true,
                 seen_ms: 0,
             }));
         }
