@@ -195,7 +195,8 @@ fn judge_deletion(segment: &Unsettled, evidence: &Evidence, standing: &Standing,
     let (cleanup, now_ms) = (&evidence.cleanup, standing.now_ms);
     let is_patient = |since_ms: i64, patience_ms: i64| now_ms.saturating_sub(since_ms) < patience_ms;
     // Whoever may still be copying ends within the lease, and may die before it looks whether that is wanted.
-    let late_ms = if segment.is_copy_over { delays.grace_ms } else { delays.grace_ms.max(delays.lease_ms) };
+    let is_over = segment.is_copy_over || matches!(evidence.own, OwnCopy::Ended { .. });
+    let late_ms = if is_over { delays.grace_ms } else { delays.grace_ms.max(delays.lease_ms) };
     match cleanup.stage {
         Stage::Gone => Verdict::Finish,
         _ if evidence.store == Store::Absent => Verdict::Keep,

@@ -119,7 +119,8 @@ async fn a_copy_that_failed_here_is_claimed_deleted_looked_for_again_and_ended()
     tokio::time::sleep(Duration::from_millis(60)).await;
     assert_eq!(listed(&manager), [CopyStarted, CopyStarted], "they run");
     end_copy(&store, 0, FAILED);
-    until("ended", || listed(&manager) == [CopyStarted]).await;
+    until("ended", || lanes(&log).len() == 5 && is_metric(&manager, "upkeep-deletes-total", 1.0)).await;
+    assert_eq!(listed(&manager), [CopyStarted]);
     assert_eq!(lanes(&log), ["BASE", "BASE", "CLAIM", "DEL", "GONE"]);
     assert!(!store.objects.lock().contains(&id(1, 0)) && store.objects.lock().contains(&id(1, 1)));
     assert!(is_metric(&manager, "claims-total", 1.0) && is_metric(&manager, "upkeep-deletes-total", 1.0));
@@ -305,8 +306,8 @@ async fn a_topic_that_is_gone_twice_ends_without_an_object_and_without_a_record(
         let key = format!("{}:topic-1:0:{}:0", KafkaUuid([1; 16]), left.end_offset);
         log.store(0, Some(key.into()), Some(wire::encode_segment(&left, LeaderEpoch(0), wire::Version::V1)));
     }
-    let more = [QUICK, &[("undercroft.metadata.tombstone.delay.ms", "30")]].concat();
-    let manager = over(&log, &more);
+    let more = [("undercroft.metadata.tombstone.delay.ms", "30"), ("undercroft.metadata.copy.lease.ms", "100")];
+    let manager = over(&log, &[QUICK, &more].concat());
     let store = Arc::new(Store::default());
     store.objects.lock().extend((0..4).map(|number| id(1, number)));
     manager.join(Arc::clone(&store) as Arc<dyn SegmentObjects>);
@@ -404,8 +405,8 @@ async fn over_an_embedded_log_a_failed_copy_ends_as_well_and_is_known_after_a_re
     tokio::time::sleep(Duration::from_millis(5)).await;
     let manager = open();
     manager.join(Arc::clone(&store) as Arc<dyn SegmentObjects>);
-    until("cleaned", || manager.is_ready(&partition(1)) && listed(&manager).is_empty()).await;
-    assert!(store.objects.lock().is_empty());
+    let is_clean = || listed(&manager).is_empty() && store.objects.lock().is_empty();
+    until("cleaned", || manager.is_ready(&partition(1)) && is_clean()).await;
     manager.close();
 }
 

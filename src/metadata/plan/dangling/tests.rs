@@ -150,6 +150,12 @@ fn the_last_look_waits_for_whoever_may_still_be_copying() {
     let look = |ago_ms| judge(&open, &deleted(ago_ms), &leading(Level::Two), &DELAYS);
     assert_eq!(look(DELAYS.grace_ms), Verdict::Wait);
     assert_eq!(look(DELAYS.lease_ms), Verdict::ListAgain);
+    let ended_here = Evidence { own: ENDED, ..deleted(DELAYS.grace_ms) };
+    assert_eq!(
+        judge(&open, &ended_here, &leading(Level::Two), &DELAYS),
+        Verdict::ListAgain,
+        "nobody copies it elsewhere"
+    );
 }
 
 fn deleted(ago_ms: i64) -> Evidence {
