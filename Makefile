@@ -105,7 +105,11 @@ $(DIST)/libundercroft_jni.so: $(NATIVE_SOURCES) $(DIST)/undercroft.h $(DIST)/lib
 	@$(STEP) "JNI shim (cc)" $(LOGS)/shim.log env CFLAGS="$(CFLAGS)" java-shim/build-native.sh $(DIST) $(DIST) $(DIST)
 	@strip --strip-unneeded $@
 
-$(DIST)/undercroft-kafka.jar: $(JAVA_SOURCES) $(DIST)/libundercroft.so $(DIST)/libundercroft_jni.so | preflight
+$(DIST)/THIRD-PARTY.txt: Cargo.lock scripts/notices.sh $(DIST)/libundercroft.so | preflight
+	@scripts/notices.sh > $@.new
+	@mv -f $@.new $@
+
+$(DIST)/undercroft-kafka.jar: $(JAVA_SOURCES) $(DIST)/libundercroft.so $(DIST)/libundercroft_jni.so $(DIST)/THIRD-PARTY.txt LICENSE | preflight
 	@$(STEP) "plugin jar (Maven)" $(LOGS)/jar.log $(MAVEN) -f java-shim/pom.xml -DskipTests package -Dnative.dir=$(CURDIR)/$(DIST)
 	@cp -f java-shim/target/undercroft-kafka.jar $@
 

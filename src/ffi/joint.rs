@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 
 use crate::config::{Config, storage as keys};
 use crate::metadata::MetadataManager;
-use crate::model::{SegmentId, SegmentLedger, SegmentMetadata};
+use crate::model::SegmentLedger;
 use crate::storage::StorageManager;
 
 use super::error::Failure;
@@ -92,23 +92,6 @@ pub fn are_joined(storage: u64, metadata: u64) -> bool {
     TABLE.lock().pairs.iter().any(|pair| (pair.storage, pair.metadata) == (storage, metadata))
 }
 
-/// Stands for the metadata side until that has a ledger.
-struct NoLedger;
-
-impl SegmentLedger for NoLedger {
-    fn is_condemned(&self, _segment: &SegmentId) -> bool {
-        false
-    }
-
-    fn take_over_delete(&self, _segment: &SegmentMetadata) -> bool {
-        false
-    }
-}
-
-fn introduce(_metadata: &MetadataManager, _storage: &StorageManager) -> Arc<dyn SegmentLedger> {
-    Arc::new(NoLedger)
-}
-
 impl Table {
     fn member(&self, number: u64) -> Option<&Member> {
         self.rows.iter().find(|row| row.number == number).map(|row| &row.member)
@@ -152,7 +135,8 @@ impl Table {
         else {
             return false;
         };
-        let ledger = introduce(of_metadata, of_storage);
+        let ledger = of_metadata.ledger();
+        of_metadata.join(of_storage.objects());
         of_storage.join(Arc::downgrade(&ledger));
         self.pairs.push(Pair { storage, metadata, _ledger: ledger });
         true

@@ -52,7 +52,7 @@ pub(super) struct Inner {
     pub(super) joint: Arc<Joint>,
     metrics: StorageMetrics,
     registry: Arc<Registry>,
-    tasks: Tasks,
+    pub(super) tasks: Tasks,
 }
 
 impl std::fmt::Debug for StorageManager {

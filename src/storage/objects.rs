@@ -44,7 +44,9 @@ impl SegmentObjects for Objects {
     }
 
     fn outage(&self) -> Option<String> {
-        self.0.upgrade()?.joint.copy_outage()
+        // Whoever copies from now on, it isn't this one.
+        let manager = self.0.upgrade().filter(|manager| !manager.tasks.is_closed())?;
+        manager.joint.copy_outage()
     }
 }
 

@@ -151,7 +151,7 @@ static void events_of_a_closed_storage_are_all_there(void) {
 }
 
 static void the_last_close_leaves_no_thread(void) {
-  int before = fixture_threads();
+  int before = fixture_threads_at_rest();
   const char *folder = fixture_folder();
   uc_storage_t *storage = fixture_storage(folder);
   uc_metadata_t *metadata = fixture_metadata(folder);
@@ -166,7 +166,7 @@ static void the_last_close_leaves_no_thread(void) {
 }
 
 static void every_thread_has_the_librarys_name(void) {
-  int before = fixture_threads();
+  int before = fixture_threads_at_rest();
   uc_storage_t *storage = fixture_storage(fixture_folder());
   uc_metadata_t *metadata = fixture_metadata(fixture_folder());
   REQUIRE(storage != NULL && metadata != NULL && fixture_lead(metadata) == 0);
@@ -177,7 +177,7 @@ static void every_thread_has_the_librarys_name(void) {
 }
 
 static void a_free_without_a_close_leaves_no_thread_either(void) {
-  int before = fixture_threads();
+  int before = fixture_threads_at_rest();
   for (int i = 0; i < 5; i++) {
     uc_storage_t *storage = fixture_storage(fixture_folder());
     uc_metadata_t *metadata = fixture_metadata(fixture_folder());

@@ -129,6 +129,17 @@ int fixture_threads(void) { return count_threads(is_any, NULL); }
 
 int fixture_threads_named(const char *prefix) { return count_threads(begins_so, prefix); }
 
+int fixture_threads_at_rest(void) {
+  int last = -1;
+  for (int i = 0; i < 500; i++) {
+    int now = fixture_threads();
+    if (now == last && fixture_threads_named("undercroft-") == 0) { break; }
+    last = now;
+    fixture_sleep_ms(10);
+  }
+  return last;
+}
+
 int fixture_has_threads(int expected) {
   for (int i = 0; i < 100; i++) {
     if (fixture_threads() == expected) { return 1; }

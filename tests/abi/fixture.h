@@ -19,6 +19,8 @@ int fixture_has_files(const char *folder, int expected);
 int fixture_threads(void);
 /* Those whose name begins so. */
 int fixture_threads_named(const char *prefix);
+/* How many there are when no manager is open: waits for those that a test before left to the kernel. */
+int fixture_threads_at_rest(void);
 /* 1 if there are `expected` threads; prints their names if not. The kernel forgets a joined thread a moment later. */
 int fixture_has_threads(int expected);
 void fixture_sleep_ms(int ms);

@@ -3,7 +3,7 @@
 use crate::model::{KafkaUuid, PartitionDelete, SegmentState};
 use crate::wire::{Record, RecordKey};
 
-use super::naming::KeyName;
+use super::naming::{KeyName, is_of};
 use super::{Mark, PartitionState};
 
 /// A record as a reader of the log has it.
@@ -59,7 +59,7 @@ impl PartitionState {
         self.newest_ms = self.newest_ms.max(entry.timestamp_ms);
         self.fade();
         let is_key_taken = match entry.key {
-            Some(RecordKey::Segment(key)) if key.partition.to_partition() == self.partition => {
+            Some(RecordKey::Segment(key)) if is_of(&key.partition, &self.partition) => {
                 let may_be_taken = self.watermarks.may_be_taken(key.leader_epoch, key.end_offset);
                 self.watermarks.note(key.leader_epoch, key.end_offset);
                 may_be_taken
@@ -96,7 +96,7 @@ impl PartitionState {
 
     /// Takes note of an event of the whole partition's deletion; no segment changes.
     fn take_mark(&mut self, delete: &PartitionDelete, entry: Entry<'_>) -> Outcome {
-        let is_keyed = matches!(entry.key, Some(RecordKey::Partition(key)) if key.to_partition() == self.partition);
+        let is_keyed = matches!(entry.key, Some(RecordKey::Partition(key)) if is_of(key, &self.partition));
         let is_keyed = is_keyed || self.mark.is_some_and(|mark| mark.is_keyed);
         self.mark = Some(Mark { state: delete.state, is_keyed, seen_ms: entry.seen_ms });
         Outcome::Applied

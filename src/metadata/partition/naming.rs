@@ -1,7 +1,7 @@
 //! What the keys of a segment's records have in common, and what a key says of a record.
 
 use crate::model::{KafkaUuid, LeaderEpoch, Offset, TopicIdPartition};
-use crate::wire::{Lane, RecordKey, SegmentKey};
+use crate::wire::{Lane, PartitionKey, RecordKey, SegmentKey};
 
 /// What all keys of one segment begin with, beside its partition and end offset. Decided once, when the segment is
 /// added, and kept by everybody who writes of it later.
@@ -43,9 +43,7 @@ impl KeyName {
     /// then nothing of this segment rests on it safely.
     pub(super) fn of(key: Option<&RecordKey>, partition: &TopicIdPartition, segment: KafkaUuid) -> Option<Self> {
         let Some(RecordKey::Segment(key)) = key else { return None };
-        let is_ours = key.partition.topic_id == partition.topic_id
-            && key.partition.partition == partition.partition
-            && key.partition.topic == partition.topic;
+        let is_ours = is_of(&key.partition, partition) && key.partition.topic == partition.topic;
         let is_its_own = segment_of(key).is_none_or(|named| named == segment)
             && key.attempt.is_none_or(|attempt| attempt == segment);
         (is_ours && is_its_own).then(|| Self::new(key))
@@ -105,6 +103,11 @@ impl KeyName {
     pub(super) fn is_base_type(self) -> bool {
         matches!(self.lane, LaneName::Base | LaneName::Rewrite { .. })
     }
+}
+
+/// Whether a key is about this partition, whatever the topic was called when it was written.
+pub(super) fn is_of(key: &PartitionKey, partition: &TopicIdPartition) -> bool {
+    key.topic_id == partition.topic_id && key.partition == partition.partition
 }
 
 /// The segment that a key names, if it names one.

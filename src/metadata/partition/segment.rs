@@ -114,6 +114,9 @@ impl Segment {
 
     /// What it has of an epoch.
     pub(super) fn range_of(&self, epoch: LeaderEpoch) -> Option<(Offset, Offset)> {
+        if self.epochs.is_none() {
+            return (self.first_epoch == epoch).then_some((self.start_offset, self.end_offset));
+        }
         let found = self.ranges().find(|&(of, ..)| of == epoch);
         found.map(|(_, start, end)| (start, end))
     }

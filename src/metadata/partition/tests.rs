@@ -1,5 +1,6 @@
 //! Facts of Kafka's cache, the differences that we chose, and a comparison with its algorithm written down again.
 
+mod anything;
 mod stock;
 
 use bytes::Bytes;
@@ -342,4 +343,10 @@ fn a_mark_of_the_partitions_deletion_changes_no_segment() {
     let (leader_epoch, end_offset) = (LeaderEpoch::UNKNOWN, None);
     let _ = subject.take(None, Record::PartitionDelete(PartitionDeleteRecord { delete, leader_epoch, end_offset }));
     assert_eq!((subject.find(0, 0), subject.0.deletion()), (Some(1), Some(PartitionDeleteState::Finished)));
+}
+
+#[test]
+fn what_there_is_one_of_for_each_segment_is_small() {
+    assert!(size_of::<Option<Segment>>() <= 88, "{}", size_of::<Option<Segment>>());
+    assert!(size_of::<Option<Gone>>() <= 40, "{}", size_of::<Option<Gone>>());
 }

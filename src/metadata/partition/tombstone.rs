@@ -3,7 +3,7 @@
 use crate::model::{KafkaUuid, SegmentState, SegmentUpdate};
 use crate::wire::{RecordKey, SegmentKey};
 
-use super::naming::{KeyName, LaneName, segment_of};
+use super::naming::{KeyName, LaneName, is_of, segment_of};
 use super::segment::Orphan;
 use super::{Entry, Outcome, PartitionState};
 
@@ -12,11 +12,11 @@ impl PartitionState {
     /// a reader of a cleaned log never meets it. What its other keys say is kept, as that reader keeps it.
     pub(super) fn take_tombstone(&mut self, entry: Entry<'_>) -> Outcome {
         match entry.key {
-            Some(RecordKey::Partition(key)) if key.to_partition() == self.partition => self.mark = None,
-            Some(RecordKey::Segment(key)) if key.partition.to_partition() == self.partition => {
+            Some(RecordKey::Partition(key)) if is_of(key, &self.partition) => self.mark = None,
+            Some(RecordKey::Segment(key)) if is_of(&key.partition, &self.partition) => {
                 let name = KeyName::new(key);
                 for segment in self.owners(key, name) {
-                    let _ = self.watching(segment, entry.seen_ms, |state| state.strike(segment, name));
+                    let _ = self.watching(segment, entry.seen_ms, |state| state.strike(segment, name, entry.seen_ms));
                 }
             }
             _ => {}
@@ -34,7 +34,7 @@ impl PartitionState {
         self.holders(name).into_iter().chain(orphans).collect()
     }
 
-    fn strike(&mut self, uuid: KafkaUuid, name: KeyName) -> Outcome {
+    fn strike(&mut self, uuid: KafkaUuid, name: KeyName, seen_ms: i64) -> Outcome {
         if let Some(segment) = self.live.get_mut(uuid) {
             segment.usual_keys = self.other_keys.strike(segment.holder(), name);
             if stands_in(segment.state, segment.is_claimed, name.lane) {
@@ -42,7 +42,7 @@ impl PartitionState {
             }
             let has_base = self.other_keys.has_base_type(segment.holder());
             if self.laws.forgets_with_last_base && name.is_base_type() && !has_base {
-                self.forget(uuid);
+                self.forget(uuid, seen_ms);
             }
         } else if let Some(gone) = self.gone.get_mut(uuid) {
             gone.usual_keys = self.other_keys.strike(gone.holder(), name);
@@ -53,7 +53,7 @@ impl PartitionState {
             if name.is_base_type() && !self.other_keys.has_base_type(holder) {
                 if let Some(gone) = self.gone.remove(uuid) {
                     let (last, names) = (gone.as_update(&self.partition), self.other_keys.names(holder));
-                    self.leave(uuid, names, false, &last, Some(gone.seen_ms));
+                    self.leave(uuid, names, false, &last, gone.seen_ms);
                 }
             } else if self.other_keys.is_empty(holder) {
                 self.fading.push_back((self.newest_ms, uuid));
@@ -68,7 +68,7 @@ impl PartitionState {
     }
 
     /// A live segment is not known any more.
-    fn forget(&mut self, uuid: KafkaUuid) {
+    fn forget(&mut self, uuid: KafkaUuid, seen_ms: i64) {
         let Some(place) = self.live.place_of(uuid) else { return };
         let Some((last, state, is_claimed, names)) = self.live.at(place).map(|segment| {
             let last = segment.as_update(&self.partition, &self.blobs);
@@ -78,7 +78,6 @@ impl PartitionState {
         };
         self.withdraw(place, state);
         self.take_out(place);
-        let seen_ms = self.unsettled.get(&uuid).copied();
         self.leave(uuid, names, is_claimed, &last, seen_ms);
     }
 
@@ -90,7 +89,7 @@ impl PartitionState {
         mut names: Vec<KeyName>,
         is_claimed: bool,
         last: &SegmentUpdate,
-        seen_ms: Option<i64>,
+        seen_ms: i64,
     ) {
         self.other_keys.drop_all(uuid);
         names.retain(|name| !name.is_base_type());
@@ -104,10 +103,13 @@ impl PartitionState {
         if names.is_empty() {
             return;
         }
-        let mut orphan = Orphan { updates: Vec::new(), seen_ms: seen_ms.unwrap_or(i64::MIN) };
+        // The drafts of KIP-1266 have everything but the first record in one lane.
+        let is_elsewhere = names.iter().any(|name| stands_in(last.state, is_claimed, name.lane));
+        let in_update_lane = if is_elsewhere { SegmentState::CopyFinished } else { last.state };
+        let mut orphan = Orphan { updates: Vec::new(), seen_ms };
         for name in names {
             let said = match name.lane {
-                LaneName::Base | LaneName::Rewrite { .. } | LaneName::Update => SegmentState::CopyFinished,
+                LaneName::Base | LaneName::Rewrite { .. } | LaneName::Update => in_update_lane,
                 LaneName::Claim { .. } => SegmentState::Dangling,
                 LaneName::Delete if last.state == SegmentState::Dangling => SegmentState::Dangling,
                 LaneName::Delete => SegmentState::DeleteStarted,

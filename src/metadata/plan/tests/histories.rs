@@ -27,6 +27,13 @@ fn k_s_u_d_u_x_c() {
     let _ = world.late_under(u(1), 1, DeleteFinished);
     world.clean_and_assert_law();
     assert_eq!(world.fresh().state_of(&id(1)), Some(DeleteFinished));
+    world.pass(Z_MS);
+    assert_eq!(world.tombstones(), ["9:3"]);
+    let lane = Lane::Rewrite { segment: id(1).uuid, writer_epoch: LeaderEpoch(3) };
+    let rewrite = super::super::keys::segment_key(&partition(), Offset(9), id(1).uuid, NAMING, lane);
+    let _ = world.append(Some(rewrite), whole(1, CopyFinished));
+    assert_eq!(world.state(1), Some(DeleteFinished), "a zombie brings nothing back");
+    world.clean_and_assert_law();
     world.sweep();
     assert_eq!(world.keys(), BTreeSet::new());
 }
