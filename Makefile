@@ -10,6 +10,7 @@
 #   SIZE_MB=1024         demo: megabytes to produce (default 256)
 #   PLUGIN=class.path    demo: put the plugin into class loaders of its own (default: classpath, the broker's)
 #   BROKER_JAVA=/path    demo and broker tests: home of the JDK that runs the broker
+#   SEED=1 OPS=1000000   test-model: seed of the run (default: the time), how many operations
 #   VERBOSE=1            show the output of compilers and Maven
 #   MVN, CC, CXX, CFLAGS, JAVA_HOME as usual
 
@@ -169,6 +170,15 @@ test-stores: build weed $(BROKER_CLASSES) ## Run the storage side's tests of a s
 
 # Names the `weed` that `make weed` fetched: without one, the Rust tests that need a server say so and pass.
 WITH_WEED = $(if $(UNDERCROFT_WEED),,$(if $(wildcard $(TARGET)/venv/bin/weed),UNDERCROFT_WEED=$(CURDIR)/$(TARGET)/venv/bin/weed))
+
+# Prints its seed: the same one makes the same histories again.
+SEED ?= $(shell date +%s)
+.PHONY: test-model test-model-faults
+test-model: | preflight ## Prove the law of the metadata log by random histories (SEED= OPS=1000000)
+	@SEED=$(SEED) OPS=$(or $(OPS),1000000) $(CARGO) test --locked --profile $(PROFILE) --test model -- --nocapture
+test-model-faults: | preflight ## Break each rule of the metadata log in turn and show which runs notice (SEEDS=20 OPS=50000)
+	@SEEDS=$(or $(SEEDS),20) OPS=$(or $(OPS),50000) $(CARGO) test --locked --profile $(PROFILE) --test model \
+	    every_broken_rule -- --ignored --nocapture
 
 .PHONY: suite-rust suite-abi suite-java suite-broker suite-broker-all suite-cluster
 suite-rust:

@@ -177,7 +177,9 @@ fn settle(core: &Core) {
         let known = core.known_state(&segment.partition)?;
         known.read().state_of(segment)
     };
-    let is_open = |segment: &SegmentId| state_of(segment).map(|state| state == SegmentState::CopyStarted);
+    // Until it is deleted: that an own copy has ended is what lets its deletion end soon.
+    let is_over = |state| matches!(state, SegmentState::CopyFinished | SegmentState::DeleteFinished);
+    let is_open = |segment: &SegmentId| state_of(segment).map(|state| !is_over(state));
     let settled = core.upkeep.attempts.settle(is_open, core.now_ms());
     if let Some(objects) = core.upkeep.objects() {
         settled.iter().for_each(|segment| objects.settled(segment));
