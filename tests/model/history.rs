@@ -4,7 +4,7 @@ use std::hash::{Hash, Hasher};
 
 use crate::fault::Faults;
 use crate::op::{B, BROKERS, How, Op, S, Setup};
-use crate::random::Random;
+use crate::random::{Fnv, Random};
 use crate::world::{Counts, Violation, World};
 
 /// Steps of a history before it comes to rest.
@@ -57,23 +57,9 @@ pub fn generate(seed: u64, faults: Faults) -> Ran {
 
 /// A number that tells two histories apart; the same on every machine.
 pub fn fingerprint(ran: &Ran) -> u64 {
-    let mut hasher = Fnv(0xcbf2_9ce4_8422_2325);
+    let mut hasher = Fnv::default();
     (ran.setup, &ran.ops, ran.counts.records, ran.counts.tombstones).hash(&mut hasher);
     hasher.finish()
-}
-
-struct Fnv(u64);
-
-impl Hasher for Fnv {
-    fn write(&mut self, bytes: &[u8]) {
-        for &byte in bytes {
-            self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-        }
-    }
-
-    fn finish(&self) -> u64 {
-        self.0
-    }
 }
 
 fn setup(random: &mut Random) -> Setup {
@@ -82,7 +68,7 @@ fn setup(random: &mut Random) -> Setup {
     for skew in &mut skew_s {
         *skew = [0, 0, 1, -40, 40][random.below(5)];
     }
-    Setup { level, stock: random.below(8) as u8, skew_s, crash_at_end: random.one_in(2) }
+    Setup { level, stock: (random.below(8) | 1 << random.below(3)) as u8, skew_s, crash_at_end: random.one_in(2) }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -143,7 +129,7 @@ const WEIGHTS: [(Kind, u32); 30] = [
     (Kind::Tombstones, 200),
     (Kind::Convert, 6),
     (Kind::Pass, 4),
-    (Kind::Migrate, 6),
+    (Kind::Migrate, 8),
     (Kind::Level, 12),
     (Kind::Compact, 60),
     (Kind::StoreDown, 1),
@@ -198,7 +184,7 @@ impl Generator {
         }
         let broker = &world.brokers[usize::from(b)];
         self.then = match kind {
-            Kind::Backfill if random.one_in(4) => Some((Kind::Break, b)),
+            Kind::Backfill if random.one_in(2) => Some((Kind::Break, b)),
             Kind::Expire if random.one_in(2) => Some((Kind::Run, b)),
             Kind::Elect if !random.one_in(4) => Some((Kind::Learn, b)),
             Kind::Add if random.one_in(2) => Some((Kind::Run, b)),
@@ -254,7 +240,9 @@ impl Generator {
                 let (rounds, s) = (1 + random.below(8) as u8, [1, 1, 20, 100, 700, 700, 2000][random.below(7)]);
                 Op::Pass { sleeper: self.sleeper.unwrap_or(B::MAX), rounds, s, nonce: self.nonce }
             }
-            Kind::Migrate if world.level == 0 => Op::Migrate { sleeper: self.sleeper.unwrap_or(b) },
+            Kind::Migrate if world.level == 0 => {
+                Op::Migrate { sleeper: self.sleeper.unwrap_or(b), to: 1 + random.below(2) as u8 }
+            }
             Kind::Level if world.level < 2 => Op::Level { to: world.level + 1, restart: random.one_in(2) },
             Kind::Compact => Op::Compact {
                 dirty: [100, 100, 90, 70, 50][random.below(5)],
