@@ -234,6 +234,16 @@ impl MetadataManager {
         })
     }
 
+    /// A number that is the same as long as [`MetadataManager::list`] answers the same about an assigned partition; `None`
+    /// while that depends on more than the log. So a host may keep what it made of an answer.
+    ///
+    /// # Errors
+    /// See [`MetadataManager`].
+    pub fn list_stamp(&self, partition: &TopicIdPartition) -> Result<Option<u64>, MetadataError> {
+        let upkeep = &self.core()?.upkeep;
+        self.look(partition, |state| (!upkeep.hides(state)).then(|| state.changes()))
+    }
+
     /// Sum of the sizes of the segments that [`MetadataManager::list`] shows of `epoch`, in every state.
     ///
     /// # Errors

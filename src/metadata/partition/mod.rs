@@ -66,6 +66,8 @@ pub struct PartitionState {
     mark: Option<Mark>,
     newest_ms: i64,
     work: Work,
+    /// Records that were taken.
+    changes: u64,
 }
 
 /// The last mark of the whole partition's deletion.
@@ -101,6 +103,7 @@ impl PartitionState {
             mark: None,
             newest_ms: i64::MIN,
             work: Work::default(),
+            changes: 0,
         }
     }
 
@@ -110,6 +113,7 @@ impl PartitionState {
     pub fn restarted(&self) -> Self {
         let mut state = Self::with_laws(self.partition.clone(), self.laws);
         state.watermarks = self.watermarks.clone();
+        state.changes = self.changes + 1;
         state
     }
 
@@ -121,6 +125,12 @@ impl PartitionState {
 
     pub(in crate::metadata) fn laws(&self) -> Laws {
         self.laws
+    }
+
+    /// Grows with each record, also through [`PartitionState::restarted`]: where it is the same, all answers are.
+    #[must_use]
+    pub fn changes(&self) -> u64 {
+        self.changes
     }
 
     /// Number of segments short of the end of their deletion.

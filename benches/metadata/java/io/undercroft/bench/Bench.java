@@ -235,7 +235,7 @@ public final class Bench {
         Manager opened = open();
         opened.lead(all);
         opened.awaitReady(all);
-        int base = 1_000_000 + new Random().nextInt(1_000_000);
+        int base = 1_000_000 + new Random().nextInt(1_000_000_000);
         List<Double> ready = new ArrayList<>();
         List<Double> before = new ArrayList<>();
         List<Double> meanwhile = new ArrayList<>();
@@ -279,7 +279,7 @@ public final class Bench {
         Set<TopicIdPartition> all = partitions(written, WRITTEN_PARTITIONS);
         opened.lead(all);
         opened.awaitReady(all);
-        int from = 1_000_000 + new Random().nextInt(1_000_000);
+        int from = 1_000_000 + new Random().nextInt(1_000_000_000);
         for (TopicIdPartition partition : all) {
             opened.warmUp(written, partition, from++);
         }
