@@ -1,5 +1,6 @@
 //! Histories: made from a seed, run again from a list.
 
+use std::collections::VecDeque;
 use std::hash::{Hash, Hasher};
 
 use crate::fault::Faults;
@@ -139,13 +140,29 @@ const WEIGHTS: [(Kind, u32); 30] = [
     (Kind::Mark, 6),
 ];
 
+/// What it takes until a rewrite can be late for everything: all within the time that a record may be on its way.
+const LATE_REWRITE: [Kind; 12] = [
+    Kind::Break,
+    Kind::Backfill,
+    Kind::Settle,
+    Kind::Expire,
+    Kind::Run,
+    Kind::Expire,
+    Kind::Run,
+    Kind::Tombstones,
+    Kind::Settle,
+    Kind::Tombstones,
+    Kind::Settle,
+    Kind::Straggle,
+];
+
 /// Chooses what happens next. Each history has a taste of its own: some kinds often, some never.
 struct Generator {
     random: Random,
     /// Each kind as often as it is likely.
     kinds: Vec<Kind>,
     /// What comes next without a choice.
-    then: Option<(Kind, B)>,
+    then: VecDeque<(Kind, B)>,
     next_seg: S,
     nonce: u16,
     /// Few ends make many attempts at the same one.
@@ -167,13 +184,13 @@ impl Generator {
         }
         let ends = 1 + random.below(5);
         let length = LENGTHS[random.below(LENGTHS.len())];
-        Self { random, kinds, then: None, next_seg: 0, nonce: 0, ends, sleeper: None, length }
+        Self { random, kinds, then: VecDeque::new(), next_seg: 0, nonce: 0, ends, sleeper: None, length }
     }
 
     /// An op, unless there is nothing that it could change.
     fn next(&mut self, world: &World) -> Option<Op> {
         let random = &mut self.random;
-        let forced = self.then.take();
+        let forced = self.then.pop_front();
         let (kind, b) = forced.unwrap_or((self.kinds[random.below(self.kinds.len())], random.below(BROKERS) as B));
         if random.one_in(100) {
             self.sleeper = (!random.one_in(3)).then(|| random.below(BROKERS) as B);
@@ -183,13 +200,16 @@ impl Generator {
             return None;
         }
         let broker = &world.brokers[usize::from(b)];
-        self.then = match kind {
-            Kind::Backfill if random.one_in(2) => Some((Kind::Break, b)),
-            Kind::Expire if random.one_in(2) => Some((Kind::Run, b)),
-            Kind::Elect if !random.one_in(4) => Some((Kind::Learn, b)),
-            Kind::Add if random.one_in(2) => Some((Kind::Run, b)),
-            _ => None,
+        let follows: &[Kind] = match kind {
+            _ if forced.is_some() => &[],
+            Kind::Backfill if random.one_in(4) => &LATE_REWRITE,
+            Kind::Backfill if random.one_in(2) => &[Kind::Break],
+            Kind::Expire if random.one_in(2) => &[Kind::Run],
+            Kind::Elect if !random.one_in(4) => &[Kind::Learn],
+            Kind::Add if random.one_in(2) => &[Kind::Run],
+            _ => &[],
         };
+        self.then.extend(follows.iter().map(|&kind| (kind, b)));
         Some(match kind {
             Kind::Tick => {
                 let seconds = [1, 1, 5, 20, 20, 61, 61, 130, 130, 310, 310, 610, 610, 800, 1900, 1900, 3700, 8000];

@@ -27,7 +27,8 @@ const NAMING_HAS_SEGMENT_ID: u8 = 16;
 
 impl PartitionState {
     /// Writes the state down.
-    pub(in crate::metadata) fn save(&self, out: &mut Writer) {
+    #[doc(hidden)]
+    pub fn save(&self, out: &mut Writer) {
         save_partition(&self.partition, out);
         out.i64(self.newest_ms);
         match self.mark {
@@ -104,7 +105,8 @@ impl PartitionState {
     ///
     /// # Errors
     /// [`Malformed`] for bytes that it never writes.
-    pub(in crate::metadata) fn load(input: &mut Reader<'_>) -> Result<Self, Malformed> {
+    #[doc(hidden)]
+    pub fn load(input: &mut Reader<'_>) -> Result<Self, Malformed> {
         let mut state = Self::new(load_partition(input)?);
         state.newest_ms = input.i64("newest time")?;
         state.mark = load_mark(input)?;
