@@ -1,10 +1,9 @@
 //! Under which keys the log has records of segments.
 
-use std::collections::HashMap;
-
 use crate::model::{KafkaUuid, Offset};
 
 use super::naming::{KeyName, LaneName, Naming};
+use super::slab::ById;
 
 /// The usual keys of one segment whose last record has a value, refused records included: one bit each.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -27,7 +26,7 @@ pub(super) struct Holder {
 /// The other keys: claims, rewrites, and what another writer did otherwise. Few segments have any. With the bits of a
 /// segment they are all that has to be emptied before the log has nothing of it.
 #[derive(Debug, Default)]
-pub(super) struct OtherKeys(HashMap<KafkaUuid, Vec<KeyName>>);
+pub(super) struct OtherKeys(ById<Vec<KeyName>>);
 
 impl OtherKeys {
     /// There is a record under `name` now. Gives the bits as they are then.
@@ -84,6 +83,18 @@ impl OtherKeys {
     /// Whether a record that the segment's existence can rest on has a key.
     pub(super) fn has_base_type(&self, holder: Holder) -> bool {
         holder.usual.0 & BASES != 0 || self.of(holder.uuid).iter().any(|name| name.is_base_type())
+    }
+
+    /// Whether a record says that the copy has ended, whatever became of it: that it is done, or that somebody who knew that
+    /// it was abandoned claimed the attempt.
+    pub(super) fn says_copy_is_over(&self, holder: Holder) -> bool {
+        self.names(holder).iter().any(|name| name.is_claim() || name.lane == LaneName::Update)
+    }
+
+    /// Whether nothing has a key but that the segment is copied, or that somebody claimed it.
+    pub(super) fn is_first_but_finish(&self, holder: Holder) -> bool {
+        let says_nothing = |name: &KeyName| name.is_claim() || name.lane == LaneName::Update;
+        self.names(holder).iter().all(says_nothing)
     }
 
     /// Whether somebody has claimed the segment, or has tried to.

@@ -238,8 +238,8 @@ async fn a_delete_that_the_store_did_not_do_is_owed_hidden_and_done_later() {
         let ledger = manager.ledger();
         assert!(!ledger.take_over_delete(&segment(1, 0)), "nobody wants it deleted");
         assert!(!ledger.is_condemned(&id(1, 0)) && !ledger.is_condemned(&id(2, 0)));
-        update(&manager, 1, 0, DeleteStarted).await.expect("begins");
         store.is_down.store(true, Ordering::SeqCst);
+        update(&manager, 1, 0, DeleteStarted).await.expect("begins");
         assert!(ledger.take_over_delete(&segment(1, 0)) && ledger.is_condemned(&id(1, 0)));
         assert_eq!(listed(&manager), [DeleteStarted]);
         update(&manager, 1, 0, DeleteFinished).await.expect("is told that it is done");
@@ -312,8 +312,8 @@ async fn a_topic_that_is_gone_twice_ends_without_an_object_and_without_a_record(
         let key = format!("{}:topic-1:0:{}:0", KafkaUuid([1; 16]), left.end_offset);
         log.store(0, Some(key.into()), Some(wire::encode_segment(&left, LeaderEpoch(0), wire::Version::V1)));
     }
-    let more = [QUICK, &[("undercroft.metadata.tombstone.delay.ms", "30")]].concat();
-    let manager = over(&log, &more);
+    let more = [("undercroft.metadata.tombstone.delay.ms", "30"), ("undercroft.metadata.copy.lease.ms", "100")];
+    let manager = over(&log, &[QUICK, &more].concat());
     let store = Arc::new(Store::default());
     store.objects.lock().extend((0..4).map(|number| id(1, number)));
     manager.join(Arc::clone(&store) as Arc<dyn SegmentObjects>);
