@@ -10,6 +10,7 @@
 #   SIZE_MB=1024         demo: megabytes to produce (default 256)
 #   PLUGIN=class.path    demo: put the plugin into class loaders of its own (default: classpath, the broker's)
 #   BROKER_JAVA=/path    demo and broker tests: home of the JDK that runs the broker
+#   SEED=1 OPS=1000000   test-model: seed of the run (default: the time), how many operations
 #   VERBOSE=1            show the output of compilers and Maven
 #   MVN, CC, CXX, CFLAGS, JAVA_HOME as usual
 
@@ -139,7 +140,7 @@ weed: ## Fetch SeaweedFS into target/venv, unless there is one
 # `make test` runs the suites through one script, which counts what they ran; `test-x` shows one suite as it runs.
 SUITES := rust abi java broker
 
-.PHONY: test test-rust test-abi test-java test-broker test-cluster test-stores
+.PHONY: test test-rust test-abi test-java test-broker test-cluster test-migration test-stores
 test: preflight-test ## Run all fast tests: Rust, C, Java, one short broker run
 	@$(MAKE) --no-print-directory build $(BROKER_CLASSES)
 	@MAKE="$(MAKE)" scripts/run-tests.sh $(SUITES)
@@ -157,6 +158,11 @@ test-broker: build weed $(BROKER_CLASSES) ## Run all tests on real brokers: faul
 	@scripts/run-tests.sh broker-all
 test-cluster: build weed $(BROKER_CLASSES) ## Run the tests on clusters of three brokers: mixed managers, kills at each step, a broken metadata topic (about 25 minutes)
 	@scripts/run-tests.sh cluster
+# The jars are those that any test on a broker has fetched.
+test-migration: ## Run the migration command on stock brokers, once target/kafka/$(KAFKA)/libs is there (a few minutes)
+	@[ -d $(TARGET)/kafka/$(KAFKA)/libs ] || { echo "test-migration: no $(TARGET)/kafka/$(KAFKA)/libs: make demo KAFKA=$(KAFKA) fetches it" >&2; exit 1; }
+	@UNDERCROFT_TEST_KAFKA_LIBS=$(CURDIR)/$(TARGET)/kafka/$(KAFKA)/libs \
+	    $(CARGO) test --locked --profile $(PROFILE) --test command_migrate_broker -- --ignored --test-threads 1
 test-stores: build weed $(BROKER_CLASSES) ## Run the storage side's tests of a server's faults, and the demo's way against each store that can be started here
 	@$(WITH_WEED) UNDERCROFT_TEST_STORES=1 $(CARGO) test --locked --profile $(PROFILE) --test stores
 	@$(MAKE) --no-print-directory demo STORE=fs SIZE_MB=$(or $(SIZE_MB),64)
@@ -164,6 +170,15 @@ test-stores: build weed $(BROKER_CLASSES) ## Run the storage side's tests of a s
 
 # Names the `weed` that `make weed` fetched: without one, the Rust tests that need a server say so and pass.
 WITH_WEED = $(if $(UNDERCROFT_WEED),,$(if $(wildcard $(TARGET)/venv/bin/weed),UNDERCROFT_WEED=$(CURDIR)/$(TARGET)/venv/bin/weed))
+
+# Prints its seed: the same one makes the same histories again.
+SEED ?= $(shell date +%s)
+.PHONY: test-model test-model-faults
+test-model: | preflight ## Prove the law of the metadata log by random histories (SEED= OPS=1000000)
+	@SEED=$(SEED) OPS=$(or $(OPS),1000000) $(CARGO) test --locked --profile $(PROFILE) --test model -- --nocapture
+test-model-faults: | preflight ## Break each rule of the metadata log in turn and show which runs notice (SEEDS=20 OPS=50000)
+	@SEEDS=$(or $(SEEDS),20) OPS=$(or $(OPS),50000) $(CARGO) test --locked --profile $(PROFILE) --test model \
+	    every_broken_rule -- --ignored --nocapture
 
 .PHONY: suite-rust suite-abi suite-java suite-broker suite-broker-all suite-cluster
 suite-rust:

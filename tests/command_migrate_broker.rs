@@ -2,21 +2,24 @@
 //!
 //! Ignored without the broker's jars: `UNDERCROFT_TEST_KAFKA_LIBS=$PWD/target/kafka/4.4.0/libs cargo test --test
 //! command_migrate_broker -- --ignored --nocapture`. Prints what the commands print.
-#![allow(clippy::disallowed_methods, clippy::expect_used, reason = "a test that waits")]
+#![allow(clippy::disallowed_methods, clippy::expect_used, clippy::panic, reason = "a test that waits")]
 
 #[path = "support/kafka.rs"]
 mod kafka;
 
 use std::io::{BufRead as _, BufReader};
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::sync::OnceLock;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
 use rdkafka::ClientConfig;
 use rdkafka::admin::{AdminClient, AdminOptions, NewTopic, TopicReplication};
 use rdkafka::client::DefaultClientContext;
 use serde_json::Value;
-use undercroft::metadata::log::kafka::{JavaSettings, TOPIC, TopicOperator};
+use undercroft::config::Config;
+use undercroft::metadata::log::kafka::{FoundTopic, JavaSettings, TOPIC, TopicOperator};
+use undercroft::metadata::{AssignedPartition, MetadataEnv, MetadataManager};
 use undercroft::model::SegmentState::{self, CopyFinished, CopyStarted, DeleteFinished, DeleteStarted};
 use undercroft::model::{
     BrokerId, KafkaUuid, LeaderEpoch, Offset, SegmentEpochs, SegmentId, SegmentMetadata, SegmentUpdate,
@@ -27,6 +30,8 @@ use undercroft::wire::{Lane, RecordKey, SegmentKey, Version, encode_segment, enc
 use kafka::Broker;
 
 const PARTITIONS: i32 = 5;
+/// Whose copies the manager of this test leaves alone for hours.
+const OTHER: BrokerId = BrokerId(2);
 const PATIENCE: Duration = Duration::from_secs(60);
 
 fn metadata(broker: &Broker, arguments: &[&str]) -> Command {
@@ -51,22 +56,23 @@ fn json(broker: &Broker, arguments: &[&str], code: i32) -> Value {
     serde_json::from_slice(&output.stdout).expect("JSON")
 }
 
-fn partition(number: i32) -> TopicIdPartition {
-    TopicIdPartition::new(KafkaUuid([5; 16]), "orders", number)
+/// When all events happened: lately, and always the same.
+fn event_ms() -> i64 {
+    static START: OnceLock<i64> = OnceLock::new();
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970");
+    *START.get_or_init(|| i64::try_from(since.as_millis()).expect("small"))
 }
 
-fn segment(of: i32, number: u8) -> SegmentMetadata {
+fn segment(partition: TopicIdPartition, number: u8) -> SegmentMetadata {
+    let of = u8::try_from(partition.partition).expect("small");
     let start = i64::from(number) * 100;
     SegmentMetadata {
-        id: SegmentId {
-            partition: partition(of),
-            uuid: KafkaUuid([number + 50 * u8::try_from(of).expect("small"); 16]),
-        },
+        id: SegmentId { partition, uuid: KafkaUuid([number + 50 * of; 16]) },
         start_offset: Offset(start),
         end_offset: Offset(start + 99),
         max_timestamp_ms: 5,
-        broker_id: BrokerId(1),
-        event_timestamp_ms: 1_700_000_000_000,
+        broker_id: OTHER,
+        event_timestamp_ms: event_ms(),
         epochs: SegmentEpochs::new(vec![(LeaderEpoch(0), Offset(start))]).expect("epochs"),
         size_bytes: 4096,
         custom_metadata: None,
@@ -86,6 +92,8 @@ const HISTORY: &[&[SegmentState]] = &[
 
 struct Topic {
     operator: TopicOperator,
+    /// Of the tiered topic.
+    id: KafkaUuid,
 }
 
 impl Topic {
@@ -117,11 +125,16 @@ impl Topic {
             assert!(start.elapsed() < PATIENCE, "no topic");
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
-        Self { operator }
+        let FoundTopic::Is(id) = operator.find("orders").expect("an answer") else { panic!("no id") };
+        Self { operator, id }
+    }
+
+    fn partition(&self, number: i32) -> TopicIdPartition {
+        TopicIdPartition::new(self.id, "orders", number)
     }
 
     fn append(&self, records: Vec<(i32, Option<Bytes>, Bytes)>) {
-        let meta = |of| metadata_partition(&KafkaUuid([5; 16]), of, PARTITIONS);
+        let meta = |of| metadata_partition(&self.id, of, PARTITIONS);
         let records = records.into_iter().map(|(of, key, value)| (meta(of), key, Some(value))).collect();
         tokio::task::block_in_place(|| self.operator.append(records).expect("lands"));
     }
@@ -130,13 +143,13 @@ impl Topic {
     fn write_history(&self) {
         let mut records = Vec::new();
         for (of, (number, states)) in (0..2).flat_map(|of| (0..).zip(HISTORY).map(move |row| (of, row))) {
-            let segment = segment(of, number);
+            let segment = segment(self.partition(of), number);
             records.push((of, None, encode_segment(&segment, LeaderEpoch::UNKNOWN, Version::V0)));
             for &state in *states {
                 let update = SegmentUpdate {
                     id: segment.id.clone(),
-                    broker_id: BrokerId(1),
-                    event_timestamp_ms: 1_700_000_000_000,
+                    broker_id: OTHER,
+                    event_timestamp_ms: event_ms(),
                     custom_metadata: None,
                     state,
                 };
@@ -150,13 +163,13 @@ impl Topic {
     fn write_again(&self, of: i32) {
         let mut records = Vec::new();
         for (number, states) in (0..).zip(HISTORY) {
-            let segment = segment(of, number);
+            let segment = segment(self.partition(of), number);
             let state = states.last().copied().unwrap_or(CopyStarted);
             if state == DeleteFinished {
                 continue;
             }
             let key = RecordKey::Segment(SegmentKey {
-                partition: (&partition(of)).into(),
+                partition: (&self.partition(of)).into(),
                 end_offset: segment.end_offset,
                 leader_epoch: LeaderEpoch::UNKNOWN,
                 attempt: Some(segment.id.uuid),
@@ -245,6 +258,26 @@ async fn a_history_without_keys_comes_to_level_2_with_the_same_segments_though_t
     println!("the cleaner dropped all records without a key after {:?}", start.elapsed());
     assert_eq!(segments(&broker), before, "what the cleaner left says the same");
     run(&broker, &["list"], 0);
+
+    // The way back, and that of a topic that was lost: another topic, here with another number of partitions, at level 0.
+    let file = broker.file("export.jsonl", &run(&broker, &["export"], 0));
+    assert!(run(&broker, &["import", &file, "--execute"], 1).contains("knows 8 of these segments already"));
+    let admin: AdminClient<DefaultClientContext> =
+        ClientConfig::new().set("bootstrap.servers", &broker.servers).create().expect("an admin client");
+    admin.delete_topics(&[TOPIC], &AdminOptions::new()).await.expect("deletes");
+    let start = Instant::now();
+    let new = NewTopic::new(TOPIC, 3, TopicReplication::Fixed(1));
+    while admin.create_topics([&new], &AdminOptions::new()).await.expect("an answer")[0].is_err() {
+        assert!(start.elapsed() < PATIENCE, "no new topic");
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+    while topic.operator.shape().expect("an answer").is_none_or(|shape| shape.partitions != 3) {
+        assert!(start.elapsed() < PATIENCE, "the new topic is not known");
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+    assert!(run(&broker, &["import", &file], 0).contains("Nothing was written"));
+    assert!(run(&broker, &["import", &file, "--execute"], 0).contains("knows all 8 segments"));
+    assert_eq!(segments(&broker), before);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -287,6 +320,64 @@ async fn auto_upgrade_waits_for_the_leaders_and_a_changed_number_of_partitions_e
     }
     let text = run(&broker, &["migrate", "--check"], 4);
     assert!(text.contains("partitions 5 to 6 have no level record, all before them have"), "{text}");
+}
+
+/// A manager that leads both partitions, as a broker with Undercroft has it.
+async fn manager(broker: &Broker, topic: &Topic) -> MetadataManager {
+    let mut config = Config::new();
+    for (key, value) in [
+        ("remote.log.metadata.common.client.bootstrap.servers", broker.servers.as_str()),
+        ("remote.log.metadata.topic.num.partitions", "5"),
+        ("remote.log.metadata.topic.replication.factor", "1"),
+        ("undercroft.metadata.upkeep.interval.ms", "500"),
+    ] {
+        config.set(key, value);
+    }
+    let runtime = tokio::runtime::Handle::current();
+    let env = MetadataEnv { runtime, broker_id: BrokerId(1), log_dir: None, cluster_id: None };
+    let manager = MetadataManager::open(&config, env).expect("opens");
+    let leaders = [0, 1].map(|of| AssignedPartition { partition: topic.partition(of), leader_epoch: None });
+    manager.lead_and_follow(&leaders, &[]).expect("assigns");
+    let start = Instant::now();
+    while !leaders.iter().all(|leader| manager.is_ready(&leader.partition)) {
+        assert!(start.elapsed() < PATIENCE, "not ready");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    manager
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "starts a broker"]
+async fn brokers_with_undercroft_write_again_what_has_no_key_and_go_on_through_the_cleaning() {
+    let broker = Broker::start("");
+    let topic = Topic::create(&broker).await;
+    topic.write_history();
+    let before = segments(&broker);
+    let running = manager(&broker, &topic).await;
+    let arguments = ["migrate", "--auto-upgrade", "--force", "--poll-ms", "300", "--stall-ms", "60000"];
+    assert!(run(&broker, &arguments, 0).contains("SUCCESS: the topic is at level 2"));
+    assert_eq!(segments(&broker), before);
+    run(&broker, &["tail", "--from-beginning", "--max-records", "40"], 0);
+
+    topic.let_the_cleaner_come();
+    let start = Instant::now();
+    while json(&broker, &["migrate", "--check", "--force", "--json"], 0)["recordsWithoutKey"]["count"] != 0 {
+        assert!(start.elapsed() < PATIENCE, "the cleaner does not come:\n{}", broker.log());
+        tokio::time::sleep(Duration::from_millis(500)).await;
+    }
+    assert_eq!(segments(&broker), before);
+    // The one that was there all the time, and one that sees only what the cleaner left.
+    let fresh = manager(&broker, &topic).await;
+    for manager in [&running, &fresh] {
+        for of in 0..2 {
+            let found = manager.find(&topic.partition(of), LeaderEpoch(0), Offset(150)).expect("ready").expect("found");
+            assert_eq!(found.id.uuid, segment(topic.partition(of), 1).id.uuid);
+        }
+    }
+    let new = segment(topic.partition(0), 7);
+    running.add(new.clone(), Duration::from_secs(10)).expect("admitted").await.expect("added");
+    assert!(run(&broker, &["show", "--topic", "orders"], 0).contains(&new.id.uuid.to_string()));
+    tokio::task::block_in_place(|| [running, fresh].iter().for_each(MetadataManager::close));
 }
 
 const SECURED: &str = "\

@@ -17,8 +17,10 @@ use undercroft::config::Config;
 use undercroft::metadata::log::kafka::{KafkaLog, TOPIC};
 use undercroft::metadata::log::{Cleanup, LogError, LogEvent, LogReader, MetadataLog, TopicPresence};
 use undercroft::metadata::{AssignedPartition, MetadataEnv, MetadataManager};
-use undercroft::model::{BrokerId, KafkaUuid, LeaderEpoch, TopicIdPartition};
-use undercroft::wire::{self, LEVEL_KEY};
+use undercroft::model::{
+    BrokerId, KafkaUuid, LeaderEpoch, Offset, SegmentEpochs, SegmentId, SegmentMetadata, SegmentState, TopicIdPartition,
+};
+use undercroft::wire::{self, LEVEL_KEY, Lane, RecordKey, SegmentKey};
 
 fn servers() -> String {
     std::env::var("UNDERCROFT_TEST_KAFKA").expect("UNDERCROFT_TEST_KAFKA: host:port of a broker with id 1")
@@ -214,6 +216,95 @@ async fn a_topic_that_a_manager_creates_has_its_level_in_every_partition() {
     manager.close();
 }
 
+const SEGMENTS: u32 = 86_000;
+
+fn tiered() -> TopicIdPartition {
+    TopicIdPartition::new(KafkaUuid([7; 16]), "orders", 0)
+}
+
+/// Key and value of the one record of a finished segment.
+fn record_of(number: u32) -> (Option<Bytes>, Option<Bytes>) {
+    let mut uuid = [3; 16];
+    uuid[..4].copy_from_slice(&number.to_be_bytes());
+    let (start, end) = (i64::from(number) * 100, i64::from(number) * 100 + 99);
+    let metadata = SegmentMetadata {
+        id: SegmentId { partition: tiered(), uuid: KafkaUuid(uuid) },
+        start_offset: Offset(start),
+        end_offset: Offset(end),
+        max_timestamp_ms: 1_700_000_000_000,
+        broker_id: BrokerId(1),
+        event_timestamp_ms: 1_700_000_000_000,
+        epochs: SegmentEpochs::new(vec![(LeaderEpoch(3), Offset(start))]).expect("epochs"),
+        size_bytes: 100_000_000,
+        custom_metadata: Some(Bytes::from(vec![5; 40])),
+        state: SegmentState::CopyFinished,
+        is_txn_index_empty: true,
+    };
+    let key = RecordKey::Segment(SegmentKey {
+        partition: (&tiered()).into(),
+        end_offset: Offset(end),
+        leader_epoch: LeaderEpoch(3),
+        attempt: None,
+        lane: Lane::Base,
+    });
+    (Some(key.to_bytes()), Some(wire::encode_segment(&metadata, LeaderEpoch(3), wire::Version::V1)))
+}
+
+/// Time from opening a manager until its partition is ready, and the time of its end.
+async fn start_and_end(folder: &std::path::Path) -> (Duration, Duration, usize) {
+    let env = MetadataEnv {
+        runtime: tokio::runtime::Handle::current(),
+        broker_id: BrokerId(1),
+        log_dir: None,
+        cluster_id: Some("cluster".to_owned()),
+    };
+    let config = config(&[("undercroft.metadata.checkpoint.path", folder.to_str().expect("text"))]);
+    let begin = Instant::now();
+    let manager = MetadataManager::open(&config, env).expect("opens");
+    let assigned = AssignedPartition { partition: tiered(), leader_epoch: Some(LeaderEpoch(3)) };
+    manager.lead_and_follow(&[assigned], &[]).expect("assigns");
+    while !manager.is_ready(&tiered()) {
+        let why = || manager.list(&tiered(), None).map(|_| ()).expect_err("not ready");
+        assert!(begin.elapsed() < Duration::from_secs(300), "{}", why());
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    let ready = begin.elapsed();
+    let count = manager.list(&tiered(), None).expect("lists").len();
+    let begin = Instant::now();
+    tokio::task::spawn_blocking(move || manager.close()).await.expect("closes");
+    (ready, begin.elapsed(), count)
+}
+
+/// Prints what a start costs without and with a checkpoint.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a broker"]
+async fn a_restart_with_a_checkpoint_reads_next_to_nothing() {
+    open(&[]).ensure().await.expect("the topic");
+    delete_topic().await;
+    let log = open(&[]);
+    log.ensure().await.expect("the topic");
+    let index = wire::metadata_partition(&tiered().topic_id, 0, 5);
+    // Each segment as often as a broker writes of it, and once more.
+    for _ in 0..1 {
+        let appends = (0..SEGMENTS).map(|number| {
+            let (key, value) = record_of(number);
+            log.append(index, key, value)
+        });
+        for appended in futures_util::future::join_all(appends).await {
+            appended.expect("lands");
+        }
+    }
+    log.close().await;
+    let folder = tempfile::tempdir().expect("a folder");
+    for what in ["without a checkpoint", "with one", "with one again"] {
+        let (ready, closed, count) = start_and_end(folder.path()).await;
+        let file = folder.path().join(format!("undercroft-metadata-{index}.checkpoint"));
+        let len = std::fs::metadata(file).expect("a checkpoint").len();
+        println!("{what}: {count} segments, ready after {ready:?}, closed in {closed:?}, the file has {len} bytes");
+        assert_eq!(count, usize::try_from(SEGMENTS).expect("small"));
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs a broker"]
 async fn too_few_brokers_for_the_replicas_are_told_with_the_key() {
@@ -285,7 +376,7 @@ async fn a_topic_that_was_deleted_is_neither_created_again_nor_is_another_of_its
     let start = Instant::now();
     let refused = log.append(3, value(), value()).await.expect_err("nothing is written");
     println!("append after {:?}: {refused}", start.elapsed());
-    for _ in 0..2 {
+    for _ in 0..1 {
         let gone = log.ensure().await.expect_err("is not created again");
         println!("{gone}");
         assert!(matches!(&gone, LogError::Mismatch { why, .. } if why.contains("is gone")), "{gone}");

@@ -108,6 +108,18 @@ pub static TOMBSTONE_DELAY_MS: Key = Key {
            that was cut off may still write of the segment then.",
 };
 
+/// Folder of the checkpoints.
+pub static CHECKPOINT_PATH: Key = Key {
+    name: "undercroft.metadata.checkpoint.path",
+    side: Side::Metadata,
+    kind: Kind::Text,
+    default: None,
+    text: "Folder for the files `undercroft-metadata-<n>.checkpoint`, with which a restart reads only what is new in the \
+           topic of metadata records. If it is not set they are in the broker's `log.dir`, where Kafka leaves files alone \
+           whose names it doesn't know. `off` writes none. They may be deleted at any time. Must be a folder of its own \
+           for each broker, and, as any other folder, not inside of `log.dirs`.",
+};
+
 /// Folder of the embedded log.
 pub static EMBEDDED_PATH: Key = Key {
     name: "undercroft.metadata.embedded.path",
@@ -222,6 +234,7 @@ pub static ALL: &[&Key] = &[
     &UPKEEP_GRACE_MS,
     &COPY_LEASE_MS,
     &DECIDE_MS,
+    &CHECKPOINT_PATH,
     &TOMBSTONE_DELAY_MS,
     &EMBEDDED_PATH,
     &EMBEDDED_PARTITIONS,

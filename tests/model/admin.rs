@@ -36,8 +36,8 @@ impl World {
         }
     }
 
-    /// All that the way to level 2 needs, with a leader. The broker that sleeps notices nothing.
-    pub(crate) fn migrate(&mut self, sleeper: B) -> bool {
+    /// All that the way to a level needs, with a leader. The broker that sleeps notices nothing.
+    pub(crate) fn migrate(&mut self, sleeper: B, to: u8) -> bool {
         let sleeper = self.broker(sleeper).id;
         if self.level > 0 || (self.broker(sleeper).is_stock && self.broker(sleeper).is_alive) {
             return false;
@@ -56,6 +56,9 @@ impl World {
         for b in awake.clone() {
             self.settle(b);
             self.apply(Op::Learn { b, epoch: true });
+        }
+        if to < 2 {
+            return true;
         }
         for b in awake {
             self.backfill(b, usize::MAX);

@@ -277,9 +277,19 @@ impl Broker {
         let is_fresh = now_ms - self.reader.behind_since_ms <= DELETE_RETENTION_MS / 2;
         if !from_checkpoint || !is_fresh {
             self.reader = Reader::new(laws, now_ms);
+        } else if laws == Laws::ALL {
+            // A state that was read again keeps to all of them.
+            self.reader.state = written_and_read(&self.reader.state);
         }
         self.reader.reached_end_ms = None;
     }
+}
+
+/// A state as a checkpoint brings it back.
+fn written_and_read(state: &PartitionState) -> PartitionState {
+    let mut writer = wire::Writer::default();
+    state.save(&mut writer);
+    PartitionState::load(&mut wire::Reader::new(&writer.into_bytes())).expect("what was saved can be loaded")
 }
 
 /// What a value says, as every reader reads it.

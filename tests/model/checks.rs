@@ -42,16 +42,20 @@ impl World {
     pub(crate) fn check_key_owner(&mut self, number: Option<KeyNumber>, stored: &Stored) {
         let (Some(number), Some(seg), true) = (number, stored.seg, stored.body.is_some()) else { return };
         let is_base = matches!(&stored.key, Some(RecordKey::Segment(key)) if key.is_base_type());
-        let is_known = self.owners.contains_key(&number);
-        let &mut (owner, writer) = self.owners.entry(number).or_insert((seg, stored.writer));
-        let key = stored.key.as_ref().map(ToString::to_string).unwrap_or_default();
+        let at = number as usize;
+        if self.owners.len() <= at {
+            self.owners.resize(at + 1, None);
+        }
+        let is_known = self.owners[at].is_some();
+        let (owner, writer) = *self.owners[at].get_or_insert((seg, stored.writer));
+        let key = || stored.key.as_ref().map(ToString::to_string).unwrap_or_default();
         let is_claim = matches!(&stored.key, Some(RecordKey::Segment(SegmentKey { lane: Lane::Claim { .. }, .. })));
         if is_claim && is_known {
-            self.fail("a claim has a key of its own", key);
+            self.fail("a claim has a key of its own", key());
         } else if owner != seg {
-            self.fail("a key belongs to one segment", format!("{key}: segments {owner} and {seg}"));
+            self.fail("a key belongs to one segment", format!("{}: segments {owner} and {seg}", key()));
         } else if is_base && writer != stored.writer {
-            self.fail("a base key has one writer", format!("{key}: brokers {writer} and {}", stored.writer));
+            self.fail("a base key has one writer", format!("{}: brokers {writer} and {}", key(), stored.writer));
         }
     }
 

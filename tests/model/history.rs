@@ -1,10 +1,11 @@
 //! Histories: made from a seed, run again from a list.
 
+use std::collections::VecDeque;
 use std::hash::{Hash, Hasher};
 
 use crate::fault::Faults;
 use crate::op::{B, BROKERS, How, Op, S, Setup};
-use crate::random::Random;
+use crate::random::{Fnv, Random};
 use crate::world::{Counts, Violation, World};
 
 /// Steps of a history before it comes to rest.
@@ -57,23 +58,9 @@ pub fn generate(seed: u64, faults: Faults) -> Ran {
 
 /// A number that tells two histories apart; the same on every machine.
 pub fn fingerprint(ran: &Ran) -> u64 {
-    let mut hasher = Fnv(0xcbf2_9ce4_8422_2325);
+    let mut hasher = Fnv::default();
     (ran.setup, &ran.ops, ran.counts.records, ran.counts.tombstones).hash(&mut hasher);
     hasher.finish()
-}
-
-struct Fnv(u64);
-
-impl Hasher for Fnv {
-    fn write(&mut self, bytes: &[u8]) {
-        for &byte in bytes {
-            self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-        }
-    }
-
-    fn finish(&self) -> u64 {
-        self.0
-    }
 }
 
 fn setup(random: &mut Random) -> Setup {
@@ -82,7 +69,7 @@ fn setup(random: &mut Random) -> Setup {
     for skew in &mut skew_s {
         *skew = [0, 0, 1, -40, 40][random.below(5)];
     }
-    Setup { level, stock: random.below(8) as u8, skew_s, crash_at_end: random.one_in(2) }
+    Setup { level, stock: (random.below(8) | 1 << random.below(3)) as u8, skew_s, crash_at_end: random.one_in(2) }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -143,7 +130,7 @@ const WEIGHTS: [(Kind, u32); 30] = [
     (Kind::Tombstones, 200),
     (Kind::Convert, 6),
     (Kind::Pass, 4),
-    (Kind::Migrate, 6),
+    (Kind::Migrate, 8),
     (Kind::Level, 12),
     (Kind::Compact, 60),
     (Kind::StoreDown, 1),
@@ -153,13 +140,29 @@ const WEIGHTS: [(Kind, u32); 30] = [
     (Kind::Mark, 6),
 ];
 
+/// What it takes until a rewrite can be late for everything: all within the time that a record may be on its way.
+const LATE_REWRITE: [Kind; 12] = [
+    Kind::Break,
+    Kind::Backfill,
+    Kind::Settle,
+    Kind::Expire,
+    Kind::Run,
+    Kind::Expire,
+    Kind::Run,
+    Kind::Tombstones,
+    Kind::Settle,
+    Kind::Tombstones,
+    Kind::Settle,
+    Kind::Straggle,
+];
+
 /// Chooses what happens next. Each history has a taste of its own: some kinds often, some never.
 struct Generator {
     random: Random,
     /// Each kind as often as it is likely.
     kinds: Vec<Kind>,
     /// What comes next without a choice.
-    then: Option<(Kind, B)>,
+    then: VecDeque<(Kind, B)>,
     next_seg: S,
     nonce: u16,
     /// Few ends make many attempts at the same one.
@@ -181,13 +184,13 @@ impl Generator {
         }
         let ends = 1 + random.below(5);
         let length = LENGTHS[random.below(LENGTHS.len())];
-        Self { random, kinds, then: None, next_seg: 0, nonce: 0, ends, sleeper: None, length }
+        Self { random, kinds, then: VecDeque::new(), next_seg: 0, nonce: 0, ends, sleeper: None, length }
     }
 
     /// An op, unless there is nothing that it could change.
     fn next(&mut self, world: &World) -> Option<Op> {
         let random = &mut self.random;
-        let forced = self.then.take();
+        let forced = self.then.pop_front();
         let (kind, b) = forced.unwrap_or((self.kinds[random.below(self.kinds.len())], random.below(BROKERS) as B));
         if random.one_in(100) {
             self.sleeper = (!random.one_in(3)).then(|| random.below(BROKERS) as B);
@@ -197,13 +200,16 @@ impl Generator {
             return None;
         }
         let broker = &world.brokers[usize::from(b)];
-        self.then = match kind {
-            Kind::Backfill if random.one_in(4) => Some((Kind::Break, b)),
-            Kind::Expire if random.one_in(2) => Some((Kind::Run, b)),
-            Kind::Elect if !random.one_in(4) => Some((Kind::Learn, b)),
-            Kind::Add if random.one_in(2) => Some((Kind::Run, b)),
-            _ => None,
+        let follows: &[Kind] = match kind {
+            _ if forced.is_some() => &[],
+            Kind::Backfill if random.one_in(4) => &LATE_REWRITE,
+            Kind::Backfill if random.one_in(2) => &[Kind::Break],
+            Kind::Expire if random.one_in(2) => &[Kind::Run],
+            Kind::Elect if !random.one_in(4) => &[Kind::Learn],
+            Kind::Add if random.one_in(2) => &[Kind::Run],
+            _ => &[],
         };
+        self.then.extend(follows.iter().map(|&kind| (kind, b)));
         Some(match kind {
             Kind::Tick => {
                 let seconds = [1, 1, 5, 20, 20, 61, 61, 130, 130, 310, 310, 610, 610, 800, 1900, 1900, 3700, 8000];
@@ -254,7 +260,9 @@ impl Generator {
                 let (rounds, s) = (1 + random.below(8) as u8, [1, 1, 20, 100, 700, 700, 2000][random.below(7)]);
                 Op::Pass { sleeper: self.sleeper.unwrap_or(B::MAX), rounds, s, nonce: self.nonce }
             }
-            Kind::Migrate if world.level == 0 => Op::Migrate { sleeper: self.sleeper.unwrap_or(b) },
+            Kind::Migrate if world.level == 0 => {
+                Op::Migrate { sleeper: self.sleeper.unwrap_or(b), to: 1 + random.below(2) as u8 }
+            }
             Kind::Level if world.level < 2 => Op::Level { to: world.level + 1, restart: random.one_in(2) },
             Kind::Compact => Op::Compact {
                 dirty: [100, 100, 90, 70, 50][random.below(5)],

@@ -3,7 +3,7 @@
 use crate::fault::Faults;
 use crate::history::replay;
 use crate::op::Op::*;
-use crate::op::{How::*, Op, Setup};
+use crate::op::{Op, Setup};
 
 /// The history breaks no rule.
 fn holds(setup: &Setup, ops: &[Op]) {

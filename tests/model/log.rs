@@ -7,10 +7,12 @@
 //! but what was swapped already.
 
 use std::collections::HashMap;
+use std::hash::BuildHasherDefault;
 
 use undercroft::wire::{Record, RecordKey};
 
 use crate::op::{B, S};
+use crate::random::Fnv;
 
 /// Number of a key.
 pub type KeyNumber = u32;
@@ -40,7 +42,7 @@ pub struct Log {
     checkpoint: usize,
     /// Before this offset records may be missing whose successors stand anywhere before it.
     pub cleaned_to: usize,
-    numbers: HashMap<RecordKey, KeyNumber>,
+    numbers: HashMap<RecordKey, KeyNumber, BuildHasherDefault<Fnv>>,
     /// Scratch: last offset of each key in the dirty part, -1 if none.
     last: Vec<i64>,
 }
@@ -60,8 +62,8 @@ impl Log {
         number
     }
 
-    pub fn append(&mut self, mut stored: Stored) -> usize {
-        stored.key_number = stored.key.as_ref().map(|key| self.number(key));
+    /// Appends a record whose key has its number.
+    pub fn append(&mut self, stored: Stored) -> usize {
         let offset = self.all.len();
         self.left.push(u32::try_from(offset).expect("short history"));
         self.all.push(stored);
@@ -135,7 +137,8 @@ mod tests {
             let partition = |number| TopicIdPartition::new(KafkaUuid([1; 16]), "t", number);
             let key = key.map(|number| RecordKey::Partition((&partition(number)).into()));
             let body = (!is_tombstone).then_some(Record::Snapshot);
-            log.append(Stored { key, key_number: None, body, timestamp_ms: 0, writer: 0, seg: None });
+            let key_number = key.as_ref().map(|key| log.number(key));
+            log.append(Stored { key, key_number, body, timestamp_ms: 0, writer: 0, seg: None });
         }
         log
     }

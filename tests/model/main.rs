@@ -7,10 +7,14 @@
 //! `SEED=` and `OPS=` choose the run (`make test-model`). A history that fails is shrunk and printed as a test for
 //! `kept.rs`. The pure core is driven with values: no threads, no clocks, so that one seed is one history.
 
+#![allow(clippy::expect_used, clippy::panic, reason = "a test: whoever runs it is told")]
+
 mod admin;
 mod broker;
 mod checks;
+mod directed;
 mod end;
+mod exhaustive;
 mod fault;
 mod history;
 mod kept;

@@ -100,7 +100,8 @@ impl World {
             Some(Record::Update(update)) => Some(seg_of(update.update.id.uuid)),
             _ => None,
         };
-        stored.seg = named.or_else(|| Some(self.owners.get(&number?)?.0));
+        stored.key_number = number;
+        stored.seg = named.or_else(|| Some((*self.owners.get(number? as usize)?)?.0));
         self.check_key_owner(number, &stored);
         self.counts.records += 1;
         self.counts.tombstones += u64::from(stored.body.is_none());

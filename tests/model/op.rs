@@ -124,9 +124,10 @@ pub enum Op {
         s: u16,
         nonce: u16,
     },
-    /// From level 0 to 2 at once, while one broker sleeps.
+    /// From level 0 up at once, while one broker sleeps; to 1 only, or with backfill and check to 2.
     Migrate {
         sleeper: B,
+        to: u8,
     },
     /// The log cleaner goes over the log up to `dirty` per cent, and gets as far as `swapped` per cent.
     Compact {

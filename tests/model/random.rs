@@ -1,4 +1,6 @@
-//! Numbers that only a seed decides.
+//! Numbers that only a seed decides, and hashes that only their input does.
+
+use std::hash::Hasher;
 
 /// SplitMix64: small, fast, and the same on every machine.
 #[derive(Debug, Clone)]
@@ -30,8 +32,28 @@ impl Random {
     pub fn one_in(&mut self, bound: usize) -> bool {
         self.below(bound) == 0
     }
+}
 
-    pub fn pick<'a, T>(&mut self, of: &'a [T]) -> Option<&'a T> {
-        of.get(self.below(of.len()))
+/// FNV-1a, eight bytes at a time.
+pub struct Fnv(u64);
+
+impl Default for Fnv {
+    fn default() -> Self {
+        Self(0xcbf2_9ce4_8422_2325)
+    }
+}
+
+impl Hasher for Fnv {
+    fn write(&mut self, bytes: &[u8]) {
+        for chunk in bytes.chunks(8) {
+            let mut word = [0; 8];
+            word[..chunk.len()].copy_from_slice(chunk);
+            self.0 = (self.0 ^ u64::from_le_bytes(word)).wrapping_mul(0x0100_0000_01b3);
+            self.0 ^= self.0 >> 29;
+        }
+    }
+
+    fn finish(&self) -> u64 {
+        self.0 ^ (self.0 >> 32)
     }
 }

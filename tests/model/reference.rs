@@ -26,7 +26,6 @@ struct Segment {
     updates: Vec<(Option<KeyNumber>, SegmentState, bool)>,
     /// What the segment was from which offset on.
     history: Vec<(usize, Known)>,
-    was_finished: bool,
 }
 
 #[derive(Debug, Default)]
@@ -49,8 +48,9 @@ impl Segment {
     fn update(&mut self, to: SegmentState, is_claim: bool) {
         let Some((from, was_claim)) = self.known else { return };
         if accepts(from, to, is_claim) {
-            let stays_claim = from == Dangling && was_claim;
-            self.known = Some((to, to == Dangling && (is_claim || stays_claim)));
+            // A claim of what was given back makes no claim of it; a return makes one of no claim.
+            let is_claimed = to == Dangling && is_claim && (from != Dangling || was_claim);
+            self.known = Some((to, is_claimed));
         }
     }
 }
@@ -99,7 +99,6 @@ impl Reference {
                 }
             }
         }
-        segment.was_finished |= matches!(segment.known, Some((CopyFinished, _)));
         if segment.known != before || segment.history.is_empty() {
             segment.history.push((offset, segment.known));
         }
@@ -115,11 +114,6 @@ impl Reference {
         let history = &self.segments.get(&seg)?.history;
         let at = history.partition_point(|&(offset, _)| offset < end);
         history[..at].last().and_then(|(_, known)| known.map(|(state, _)| state))
-    }
-
-    /// Whether it was ever COPY_FINISHED.
-    pub fn was_finished(&self, seg: S) -> bool {
-        self.segments.get(&seg).is_some_and(|segment| segment.was_finished)
     }
 
     pub fn segments(&self) -> impl Iterator<Item = (S, Option<SegmentState>)> {

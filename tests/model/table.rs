@@ -5,8 +5,11 @@ use undercroft::metadata::plan::Laws;
 use crate::fault::{Fault, Faults};
 use crate::run::{first_failure, number};
 
+/// Switches a rule off.
+type Switch = fn(&mut Laws);
+
 /// Rules of the core, each with its switch.
-const LAWS: [(&str, fn(&mut Laws)); 15] = [
+const LAWS: [(&str, Switch); 15] = [
     ("1 early updates are kept", |laws| laws.keeps_early_updates = false),
     ("2 claims only of open attempts", |laws| laws.claims_only_open_attempts = false),
     ("2 whole records change only open attempts", |laws| laws.whole_changes_only_open_attempts = false),

@@ -148,7 +148,7 @@ impl World {
 
     pub(crate) fn expire(&mut self, b: B, seg: S) -> bool {
         let broker = self.broker(b);
-        let is_copying = matches!(broker.tasks.get(&seg), Some(_));
+        let is_copying = broker.tasks.contains_key(&seg);
         if !broker.is_alive || broker.leadership.is_none() || is_copying {
             return false;
         }

@@ -40,6 +40,7 @@ impl World {
             segments.extend(finished.filter(|of| of.state == SegmentState::CopyFinished).map(|metadata| Unsettled {
                 metadata,
                 is_claimed: false,
+                is_copy_over: true,
                 seen_ms: 0,
             }));
         }
@@ -103,7 +104,9 @@ impl World {
         let written = match verdict {
             Verdict::Keep | Verdict::Wait => None,
             Verdict::Claim => {
-                let sent = self.claim(b, seg, if faults.has(Fault::NonceReused) { 0 } else { nonce.into() });
+                // Brokers draw their own.
+                let nonce = u64::from(nonce) << 8 | u64::from(b);
+                let sent = self.claim(b, seg, if faults.has(Fault::NonceReused) { 0 } else { nonce });
                 if faults.has(Fault::ClaimActedOnEarly) && sent.is_some() {
                     self.delete_objects(seg);
                 }

@@ -11,7 +11,7 @@ use undercroft::model::{
 
 use crate::broker::{Broker, Reader, Sent, Task, Ticket};
 use crate::fault::{Fault, Faults};
-use crate::log::{KeyNumber, Log};
+use crate::log::Log;
 use crate::op::{B, BROKERS, Op, S, Setup};
 use crate::reference::Reference;
 use crate::store::Store;
@@ -85,8 +85,8 @@ pub struct World {
     pub last_stock_ms: Option<i64>,
     pub topic_gone_ms: Option<i64>,
     pub added: HashMap<S, Added>,
-    /// Segment and writer that own a key.
-    pub owners: HashMap<KeyNumber, (S, B)>,
+    /// Segment and writer that own a key, by its number.
+    pub owners: Vec<Option<(S, B)>>,
     /// Whether the record that is appended is no broker's order.
     pub is_upkeep: bool,
     pub violation: Option<Violation>,
@@ -155,7 +155,7 @@ impl World {
             last_stock_ms: has_stock.then_some(now_ms),
             topic_gone_ms: None,
             added: HashMap::new(),
-            owners: HashMap::new(),
+            owners: Vec::new(),
             is_upkeep: false,
             violation: None,
             counts: Counts::default(),
@@ -210,7 +210,7 @@ impl World {
             Op::Convert => self.convert(),
             Op::Level { to, restart } => self.raise_level(to, restart),
             Op::Pass { sleeper, rounds, s, nonce } => self.pass_quietly(sleeper, rounds, s, nonce),
-            Op::Migrate { sleeper } => self.migrate(sleeper),
+            Op::Migrate { sleeper, to } => self.migrate(sleeper, to),
             Op::Compact { dirty, swapped } => self.compact(dirty, swapped),
             Op::StoreDown => !std::mem::replace(&mut self.store.is_down, true),
             Op::StoreUp => std::mem::replace(&mut self.store.is_down, false),
@@ -369,7 +369,7 @@ impl World {
             size_bytes: 100,
             custom_metadata: None,
             state: SegmentState::CopyStarted,
-            is_txn_index_empty: seg % 2 == 0,
+            is_txn_index_empty: seg.is_multiple_of(2),
         };
         let Ok(draft) = plan::add(&mut broker.reader.state, &standing, metadata) else { return false };
         broker.send(&draft, standing.level, ticket, now_ms);

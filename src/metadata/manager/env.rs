@@ -53,6 +53,35 @@ pub(super) struct Options {
     pub(super) upkeep: upkeep::Options,
     /// A leader decides by what it knows only if that is younger (T of the rules).
     pub(super) decide: Duration,
+    pub(super) checkpoints: CheckpointPath,
+}
+
+/// Where checkpoints are, as far as the configuration says it.
+#[derive(Debug)]
+pub(super) enum CheckpointPath {
+    Off,
+    /// With the broker's own files.
+    LogDir,
+    Folder(PathBuf),
+}
+
+impl CheckpointPath {
+    fn read(config: &Config) -> Self {
+        match config.text(&keys::CHECKPOINT_PATH) {
+            None | Some("") => Self::LogDir,
+            Some("off") => Self::Off,
+            Some(path) => Self::Folder(PathBuf::from(path)),
+        }
+    }
+
+    /// The folder; none if there are to be no checkpoints, or nobody says where.
+    pub(super) fn folder(&self, log_dir: Option<&Path>) -> Option<PathBuf> {
+        match self {
+            Self::Off => None,
+            Self::LogDir => log_dir.map(Path::to_owned),
+            Self::Folder(folder) => Some(folder.clone()),
+        }
+    }
 }
 
 impl Options {
@@ -63,6 +92,7 @@ impl Options {
             are_newer_records_ignored: config.boolean(&keys::IGNORE_NEWER_RECORDS)?,
             upkeep: upkeep::Options::read(config)?,
             decide: config.millis(&keys::DECIDE_MS)?,
+            checkpoints: CheckpointPath::read(config),
         })
     }
 }

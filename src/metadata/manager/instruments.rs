@@ -12,6 +12,9 @@ pub(super) struct Instruments {
     pub(super) records_newer: Counter,
     pub(super) records_skipped: Counter,
     pub(super) reader_restarts: Counter,
+    pub(super) checkpoints_written: Counter,
+    pub(super) checkpoints_restored: Counter,
+    pub(super) checkpoints_discarded: Counter,
     pub(super) log_failures: Counter,
     pub(super) copies_held_back: Counter,
     pub(super) partitions_held_back: Gauge,
@@ -46,6 +49,18 @@ impl Instruments {
                 "Records that say nothing of a segment: tombstones, levels, parts of snapshots.",
             ),
             reader_restarts: counter("reader-restarts-total", "How often the reader of the log was made anew."),
+            checkpoints_written: counter(
+                "checkpoints-written-total",
+                "Checkpoints of metadata partitions that were written.",
+            ),
+            checkpoints_restored: counter(
+                "checkpoints-restored-total",
+                "Metadata partitions that went on from a checkpoint instead of reading from the start.",
+            ),
+            checkpoints_discarded: counter(
+                "checkpoints-discarded-total",
+                "Checkpoints that were old, foreign or damaged; the log was read from the start instead.",
+            ),
             log_failures: counter("log-failures-total", "Failures of the log that were tried again in the background."),
             writes_failed: counter("writes-failed-total", "Writes that were taken and did not come to a good end."),
             copies_held_back: counter(

@@ -83,6 +83,7 @@ impl Intake {
     }
 
     fn newer(&self, meta: &MetaPartition, what: &str) {
+        meta.note_newer();
         if !self.core.options.are_newer_records_ignored && meta.set_too_new() {
             tracing::error!(
                 "metadata partition {}: {what}; its partitions are not ready until this plugin is upgraded or \

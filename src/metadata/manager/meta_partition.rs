@@ -24,6 +24,8 @@ pub(super) struct MetaPartition {
     /// The last round for which it was met.
     met: AtomicU64,
     is_too_new: AtomicBool,
+    /// Whether records of a later release were passed over, as told.
+    has_newer: AtomicBool,
     /// What was wrong last, until the end is met again.
     trouble: Mutex<Option<String>>,
     /// Whether it is so wrong that what is known must not be used.
@@ -54,6 +56,7 @@ impl MetaPartition {
             asked: AtomicU64::new(0),
             met: AtomicU64::new(0),
             is_too_new: AtomicBool::new(false),
+            has_newer: AtomicBool::new(false),
             trouble: Mutex::new(None),
             has_trouble: AtomicBool::new(false),
             has_lost_records: AtomicBool::new(false),
@@ -185,7 +188,6 @@ impl MetaPartition {
     }
 
     /// Whether everything is known that was in the log `within` ago: only then a leader may decide by what it knows.
-    #[allow(dead_code, reason = "asked by writers, which come with the upkeep")]
     pub(super) fn is_current(&self, within: Duration) -> bool {
         self.known_as_of.lock().is_some_and(|as_of| as_of.elapsed() < within)
     }
@@ -208,6 +210,17 @@ impl MetaPartition {
 
     pub(super) fn is_level_awaited(&self) -> bool {
         self.is_level_awaited.load(Ordering::Acquire)
+    }
+
+    pub(super) fn note_newer(&self) {
+        self.has_newer.store(true, Ordering::Release);
+    }
+
+    /// Whether what is known of it may be kept for another process.
+    pub(super) fn is_sound(&self) -> bool {
+        let troubles =
+            [&self.has_newer, &self.is_too_new, &self.has_lost_records, &self.has_trouble, &self.is_read_again];
+        !troubles.iter().any(|trouble| trouble.load(Ordering::Acquire))
     }
 
     pub(super) fn set_too_new(&self) -> bool {

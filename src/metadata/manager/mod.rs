@@ -5,10 +5,11 @@
 //! the bounded one for an epoch.
 //!
 //! A task makes the log usable and tries for ever (`startup`), and writes first level records (`levels`). One thread reads
-//! (`reader`, `reading`) and applies (`intake`). The `directory` knows what is assigned and what is read, `leadership` the epochs, `waiters` who waits for which offset.
+//! (`reader`, `reading`), applies (`intake`) and keeps what it knows for the next start (`checkpoint`). The `directory` knows what is assigned and what is read, `leadership` the epochs, `waiters` who waits for which offset.
 //! `delay` holds back what is to stay local only, with what `inquiry` asks of the cluster and `local_log` of the disk.
 #![allow(clippy::disallowed_methods, reason = "shell: reads the clock and owns threads")]
 
+mod checkpoint;
 mod close;
 mod core;
 mod delay;
@@ -113,6 +114,7 @@ impl MetadataManager {
         let assigned = core.directory.write().assign(&partitions);
         for (assignment, leader) in assigned.iter().zip(leaders) {
             leadership::lead(core, assignment, leader.leader_epoch);
+            core.upkeep.instruments.led(&leader.partition.topic);
         }
         for follower in assigned.iter().skip(leaders.len()) {
             follower.leadership.follow();

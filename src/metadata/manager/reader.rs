@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use crate::metadata::log::{LogError, LogEvent, LogReader};
 use crate::metadata::partition::Outcome;
 
+use super::checkpoint::Checkpoints;
 use super::core::Core;
 use super::delay::now_ms;
 use super::env::RETRY_PAUSE_MAX;
@@ -18,6 +19,8 @@ use super::{levels, startup};
 const POLL_MAX: Duration = Duration::from_millis(500);
 /// A broker's listener goes down before this manager is closed, and a cluster's brokers are restarted.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// How often a log that seems to be another one is looked at for the last record that is known.
+const PROVE_PAUSE: Duration = Duration::from_secs(5);
 const READING: &str = "reading the log of remote segment metadata";
 
 /// What one poll brought, told to the waiters at once.
@@ -44,6 +47,7 @@ pub(super) fn run(core: &Arc<Core>) {
         core,
         intake: Intake::new(Arc::clone(core)),
         readings: Readings::default(),
+        checkpoints: Checkpoints::of(core),
         quiet: Quiet::patient(PATIENCE),
         pause: core.options.retry_pause,
         reconciled: None,
@@ -68,12 +72,14 @@ pub(super) fn run(core: &Arc<Core>) {
             thread.failed(&error);
         }
     }
+    thread.checkpoints.keep_all(core, thread.readings.iter_mut());
 }
 
 struct Thread<'a> {
     core: &'a Arc<Core>,
     intake: Intake,
     readings: Readings,
+    checkpoints: Checkpoints,
     quiet: Quiet,
     pause: Duration,
     reconciled: Option<Instant>,
@@ -114,6 +120,8 @@ impl Thread<'_> {
             if let Err(error) = self.poll(reader) {
                 return Some(error);
             }
+            let now = Instant::now();
+            self.readings.iter_mut().for_each(|reading| self.checkpoints.keep(self.core, reading, now));
         }
     }
 
@@ -127,16 +135,26 @@ impl Thread<'_> {
             self.core.waiters.lock().forget(unused.index);
             let live = i64::try_from(unused.live_segments()).unwrap_or(0);
             self.core.instruments.segments_live.add(-live);
-            if self.readings.remove(unused.index).is_some_and(|reading| reading.is_assigned) {
+            let mut reading = self.readings.remove(unused.index);
+            self.checkpoints.keep_all(self.core, reading.iter_mut());
+            if reading.is_some_and(|reading| reading.is_assigned) {
                 reader.unassign(unused.index)?;
             }
         }
-        let round_interval = Forgetting::of(self.core.shape().as_ref()).round_interval(self.core.options.decide);
+        let forgetting = Forgetting::of(self.core.shape().as_ref());
+        let round_interval = forgetting.round_interval(self.core.options.decide);
         let wanted: Vec<_> = self.core.directory.read().meta.values().cloned().collect();
         for meta in wanted {
             let index = meta.index;
             let now = Instant::now();
-            let reading = self.readings.get_or_begin(meta, now);
+            let reading = self.readings.get_or_begin(index, || {
+                let restored = self.checkpoints.restore(self.core, &meta, forgetting.away_max);
+                let mut reading = Reading::new(meta, now);
+                if let Some(restored) = restored {
+                    reading.restore(&restored);
+                }
+                reading
+            });
             let is_old = now.saturating_duration_since(reading.began) >= round_interval;
             if is_old && reading.is_assigned && reading.meta.met() >= reading.round {
                 // Nobody asks, but a leader decides only by what is known of a short while ago.
@@ -145,17 +163,17 @@ impl Thread<'_> {
             let asked = reading.meta.asked();
             // One round after the other: assignments that keep coming must not put off the end for ever.
             let is_round_over = asked > reading.round && reading.meta.met() >= reading.round;
-            // Only a read that begins now shows what was in the log when the partition was assigned, and only one that
-            // begins at the last record whether it is there again.
-            let is_lost = reading.meta.has_lost_records();
-            if reading.is_assigned && (is_round_over || is_lost) {
+            // A log that ended too early may have its records again.
+            let is_to_prove =
+                reading.meta.has_lost_records() && now.saturating_duration_since(reading.began) >= PROVE_PAUSE;
+            if reading.is_assigned && (is_round_over || is_to_prove) {
+                // Only a read that begins now shows what was in the log when the partition was assigned.
                 reader.unassign(index)?;
                 reading.is_assigned = false;
             }
             if !reading.is_assigned {
                 (reading.round, reading.began) = (asked, now);
-                let from = reading.last.offset.filter(|_| is_lost).unwrap_or(reading.position);
-                reader.assign(index, from)?;
+                reader.assign(index, reading.from())?;
                 reading.is_assigned = true;
             }
         }
@@ -173,19 +191,23 @@ impl Thread<'_> {
             LogEvent::Record { partition, offset, timestamp_ms, key, value } => {
                 let Some(reading) = readings.get_mut(partition) else { return };
                 if offset < reading.position {
-                    if reading.last.offset == Some(offset) {
-                        let is_same = reading.last.is(timestamp_ms, key, value);
+                    let is_last = reading.last.offset == Some(offset);
+                    let is_same = is_last && reading.last.is(timestamp_ms, key, value);
+                    if reading.is_unproven() {
+                        reading.prove(is_same);
+                    } else if is_last {
                         recognise(core, reading, offset, is_same);
                         progress.are_rounds_met |= !is_same;
                     }
                     return;
                 }
-                // What stands behind records that were lost is another log's, until the last of them is met again.
+                // While it is not known to be the same log, its records are another's, and the last one stays the proof.
                 if reading.meta.has_lost_records() || !reading.may_go_on(offset, now, forgetting) {
                     return;
                 }
                 reading.last.remember(offset, timestamp_ms, key, value);
                 reading.unkeyed += u64::from(key.is_none());
+                reading.unsaved += 1;
                 let raw = Raw { offset, timestamp_ms, key, value };
                 let outcome = intake.record(&reading.meta, raw, seen_ms);
                 progress.move_to(reading, offset.saturating_add(1));
@@ -198,14 +220,19 @@ impl Thread<'_> {
                 *pause = core.options.retry_pause;
                 quiet.succeeded(READING);
                 *core.reading_failure.lock() = None;
+                if reading.is_unproven() {
+                    reading.prove(false);
+                    return;
+                }
                 if next_offset < reading.position {
                     shrunk(core, reading, next_offset);
                     progress.are_rounds_met = true;
                     return;
                 }
-                if next_offset > reading.position && !reading.may_go_on(next_offset, now, forgetting)
+                let is_news = next_offset > reading.position;
+                if reading.meta.has_lost_records()
                     || reading.is_to_begin_again.is_some()
-                    || reading.meta.has_lost_records()
+                    || is_news && !reading.may_go_on(next_offset, now, forgetting)
                 {
                     return;
                 }
@@ -245,6 +272,7 @@ impl Thread<'_> {
             let Some(why) = reading.is_to_begin_again else { continue };
             let index = reading.meta.index;
             tracing::warn!("metadata partition {index}: {why}");
+            self.checkpoints.forget(self.core, index);
             let live = i64::try_from(reading.meta.live_segments()).unwrap_or(0);
             reading.meta.read_again(why);
             self.core.instruments.segments_live.add(-live);

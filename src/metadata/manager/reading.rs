@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use crate::metadata::log::LogShape;
 
+use super::checkpoint::{Restored, Slot};
 use super::directory::MetaPartition;
 use super::last_record::LastRecord;
 
@@ -20,6 +21,7 @@ const AWAY_MIN: Duration = Duration::from_secs(1);
 
 const AWAY: &str =
     "it was not read to its end for so long that deletions may have passed by; it is read again from the start";
+const FOREIGN: &str = "the log does not have the record that the checkpoint rests on; it is read from the start";
 const GAP: &str =
     "records were cleaned away that others without a key may have rested on; it is read again from the start";
 
@@ -47,6 +49,14 @@ pub(super) struct Reading {
     pub(super) is_to_begin_again: Option<&'static str>,
     /// Whether the poll under way has moved the position.
     pub(super) is_moved: bool,
+    /// Whether it rests on a checkpoint, and the log has not shown yet that it has the last record of it.
+    is_unproven: bool,
+    opened: Instant,
+    /// Records that no checkpoint has.
+    pub(super) unsaved: u64,
+    /// When a checkpoint was written last, and what of it is done.
+    pub(super) saved: Option<Instant>,
+    pub(super) slot: Slot,
 }
 
 /// The readings, by the number of their metadata partition: a lookup for each record must cost next to nothing.
@@ -57,7 +67,7 @@ pub(super) struct Readings(Vec<Option<Reading>>);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Forgetting {
     /// How long a reader may be away from the end; for ever if `None`.
-    away_max: Option<Duration>,
+    pub(super) away_max: Option<Duration>,
     /// Whether records without a key may be dropped.
     are_unkeyed_dropped: bool,
 }
@@ -97,11 +107,60 @@ impl Reading {
             gap: None,
             is_to_begin_again: None,
             is_moved: false,
+            is_unproven: false,
+            opened: now,
+            unsaved: 0,
+            saved: None,
+            slot: Slot::default(),
         }
+    }
+
+    /// Goes on where an earlier process was, once the log has shown the last record that this one met.
+    pub(super) fn restore(&mut self, restored: &Restored) {
+        (self.position, self.unkeyed) = (restored.position, restored.unkeyed);
+        self.last = LastRecord::known(restored.last.0, restored.last.1);
+        self.is_unproven = true;
+        // A clock that began later can't tell; the age was judged.
+        self.caught_up = self.opened.checked_sub(restored.age).unwrap_or(self.opened);
+    }
+
+    /// Where reading has to begin: with the last record that is known, if the log has to show that it is the same.
+    pub(super) fn from(&self) -> i64 {
+        let is_in_doubt = self.is_unproven || self.meta.has_lost_records();
+        self.last.offset.filter(|_| is_in_doubt).unwrap_or(self.position)
+    }
+
+    pub(super) fn is_unproven(&self) -> bool {
+        self.is_unproven
+    }
+
+    /// The first of the log that came goes with the checkpoint, or it does not.
+    pub(super) fn prove(&mut self, is_same: bool) {
+        self.is_unproven = false;
+        if !is_same {
+            self.is_to_begin_again = Some(FOREIGN);
+        }
+    }
+
+    /// Whether what is known is all of the log up to the position.
+    pub(super) fn is_whole(&self) -> bool {
+        !self.is_unproven && self.is_to_begin_again.is_none() && self.meta.met() >= self.round
+    }
+
+    /// How long ago everything was known.
+    pub(super) fn away(&self, now: Instant) -> Duration {
+        now.saturating_duration_since(self.caught_up)
+    }
+
+    pub(super) fn open_for(&self, now: Instant) -> Duration {
+        now.saturating_duration_since(self.opened)
     }
 
     /// Whether what is known may be gone on with when the next thing in the log is at `offset`. If not, it is noted why.
     pub(super) fn may_go_on(&mut self, offset: i64, now: Instant, log: Forgetting) -> bool {
+        if self.is_unproven {
+            self.prove(false);
+        }
         if self.is_to_begin_again.is_some() {
             return false;
         }
@@ -116,7 +175,7 @@ impl Reading {
     }
 
     fn is_overdue(&self, away_max: Duration, now: Instant) -> bool {
-        now.saturating_duration_since(self.caught_up) > away_max * 2_u32.saturating_pow(self.overdue)
+        self.away(now) > away_max * 2_u32.saturating_pow(self.overdue)
     }
 
     /// The end was met.
@@ -127,9 +186,10 @@ impl Reading {
 
     /// Forgets all that was read.
     pub(super) fn begin_again(&mut self, now: Instant) {
-        self.is_to_begin_again = None;
+        (self.is_to_begin_again, self.is_unproven, self.unsaved) = (None, false, 0);
         (self.position, self.last, self.unkeyed) = (0, LastRecord::default(), 0);
         (self.caught_up, self.is_assigned) = (now, false);
+        self.slot = Slot::default();
     }
 }
 
@@ -138,13 +198,14 @@ impl Readings {
         self.0.get_mut(usize::try_from(index).ok()?)?.as_mut()
     }
 
-    pub(super) fn get_or_begin(&mut self, meta: Arc<MetaPartition>, now: Instant) -> &mut Reading {
+    /// The reading of a metadata partition; `begin` makes it if there is none.
+    pub(super) fn get_or_begin(&mut self, index: i32, begin: impl FnOnce() -> Reading) -> &mut Reading {
         // Metadata partitions are numbered from 0.
-        let index = usize::try_from(meta.index).unwrap_or_default();
+        let index = usize::try_from(index).unwrap_or_default();
         if self.0.len() <= index {
             self.0.resize_with(index + 1, || None);
         }
-        self.0[index].get_or_insert_with(|| Reading::new(meta, now))
+        self.0[index].get_or_insert_with(begin)
     }
 
     pub(super) fn remove(&mut self, index: i32) -> Option<Reading> {

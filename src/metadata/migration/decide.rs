@@ -160,7 +160,7 @@ fn of_keys(found: &Found) -> Vec<Obstacle> {
         obstacles.push(Obstacle::Resting { facts: count(&led), partitions });
     }
     if !lost.is_empty() {
-        let topics = found.lost_topics.iter().cloned().collect();
+        let topics = found.lost_topics.values().map(ToString::to_string).collect();
         obstacles.push(Obstacle::RestingOfLostTopics { facts: count(&lost), topics });
     }
     if let Some(place) = found.evidence.newest_behind_level() {

@@ -1,8 +1,9 @@
 //! What a cluster looks like before a step.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use crate::model::BrokerId;
+use crate::model::{BrokerId, KafkaUuid};
 
 use super::evidence::{Evidence, Resting};
 
@@ -27,7 +28,7 @@ pub struct Found {
     /// Facts that rest on records without a key.
     pub resting: Vec<Resting>,
     /// Topics of those facts that the cluster doesn't have: nobody leads their partitions.
-    pub lost_topics: BTreeSet<String>,
+    pub lost_topics: BTreeMap<KafkaUuid, Arc<str>>,
 }
 
 /// A broker, and what keeps its metadata.
@@ -143,7 +144,7 @@ impl Found {
 
     /// Facts that rest on records without a key and that a leader can write again, and those that nobody can.
     pub fn resting_by_leader(&self) -> (Vec<&Resting>, Vec<&Resting>) {
-        let has_leader = |resting: &&Resting| !self.lost_topics.contains(&*resting.segment.partition.topic);
+        let has_leader = |resting: &&Resting| !self.lost_topics.contains_key(&resting.segment.partition.topic_id);
         self.resting.iter().partition(has_leader)
     }
 

@@ -1,14 +1,16 @@
 //! A real cluster.
 #![allow(clippy::disallowed_methods, reason = "shell: asks for the time of day, and waits")]
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
 
-use crate::metadata::log::kafka::TopicOperator;
+use crate::metadata::log::kafka::{FoundTopic, TopicOperator};
 use crate::metadata::log::{LogError, LogShape};
 use crate::metadata::survey::walk_to_end;
+use crate::model::KafkaUuid;
 use crate::wire::{LEVEL_KEY, LevelRecord, encode_level};
 
 use super::cluster::Cluster;
@@ -73,11 +75,17 @@ impl KafkaCluster {
         Ok(FoundBroker { id, runs })
     }
 
-    fn lost_topics(&self, names: BTreeSet<String>) -> Result<BTreeSet<String>, LogError> {
-        let mut lost = BTreeSet::new();
-        for name in names {
-            if !self.operator.has_topic(&name)? {
-                lost.insert(name);
+    /// Those that the cluster has no more, also if another one has their name.
+    fn lost_topics(&self, topics: BTreeMap<KafkaUuid, Arc<str>>) -> Result<BTreeMap<KafkaUuid, Arc<str>>, LogError> {
+        let mut lost = BTreeMap::new();
+        for (id, name) in topics {
+            let is_lost = match self.operator.find(&name)? {
+                FoundTopic::Missing => true,
+                FoundTopic::Is(found) => found != id,
+                FoundTopic::Hidden => false,
+            };
+            if is_lost {
+                lost.insert(id, name);
             }
         }
         Ok(lost)
@@ -96,8 +104,8 @@ impl Cluster for KafkaCluster {
         let mut evidence = Evidence::new(self.shape.partitions);
         walk_to_end(&mut log, self.patience, &|| false, &mut |place, key, value| evidence.take(place, key, value))?;
         let resting = evidence.resting();
-        let names = resting.iter().map(|resting| resting.segment.partition.topic.to_string()).collect();
-        let lost_topics = self.lost_topics(names)?;
+        let topics = resting.iter().map(|resting| &resting.segment.partition);
+        let lost_topics = self.lost_topics(topics.map(|of| (of.topic_id, Arc::clone(&of.topic))).collect())?;
         let (log, partitions) = (self.operator.name(), self.shape.partitions);
         Ok(Found { log, now_ms: now_ms(), partitions, settings, brokers, evidence, resting, lost_topics })
     }

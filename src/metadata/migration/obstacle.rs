@@ -40,7 +40,7 @@ impl Obstacle {
     /// Whether it goes away by itself.
     #[must_use]
     pub fn passes(&self) -> bool {
-        matches!(self, Self::Resting { .. } | Self::UnkeyedWriter { .. })
+        matches!(self, Self::Resting { .. } | Self::RestingOfLostTopics { .. } | Self::UnkeyedWriter { .. })
     }
 
     /// Whether an operator who knows more may overrule it.
@@ -161,8 +161,9 @@ impl fmt::Display for Obstacle {
             Self::RestingOfLostTopics { facts, topics } => write!(
                 f,
                 "{} of topics that are gone would be lost with the records without a key ({}). Nobody leads these \
-                 partitions; their objects may still lie in the store, and nobody would know of them. Delete them by hand \
-                 (`undercroft metadata show` lists them), then --force goes on without them",
+                 partitions. Brokers with Undercroft's storage side delete what the store has of them within minutes, and \
+                 this passes; other storage managers do not, and their objects would be known to nobody: delete them by hand \
+                 (`undercroft metadata show` lists them), then --force goes on",
                 counted(*facts, "fact"),
                 some(topics.iter().cloned())
             ),

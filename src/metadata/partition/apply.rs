@@ -34,7 +34,14 @@ impl PartitionState {
             || is_late_finish
             || (!self.laws.whole_changes_only_open_attempts && from.reader_accepts(to, false));
         if !may_change {
-            known.is_state_keyed |= from == to && said.name.is_some();
+            // A reader of a cleaned log may meet an earlier whole record first and go by that, or what stands in the lane
+            // of deletions last, whatever this one says. Only COPY_SEGMENT_FINISHED is taken from a later one.
+            let is_first = self.other_keys.is_first_but_finish(known.holder());
+            let counts = to == SegmentState::CopyFinished || is_first;
+            known.is_state_keyed |= from == to && said.name.is_some() && counts;
+            // A rewrite that was decided earlier and came later takes the place of the one that the state may rest on.
+            let replaces = from != to && said.name.is_some_and(|name| self.other_keys.has(known.holder(), name));
+            known.is_state_keyed &= !replaces;
             if from == to || self.laws.refused_records_count {
                 self.note(place, said.name);
             }
@@ -119,7 +126,9 @@ impl PartitionState {
         let Some(segment) = self.live.at_mut(place) else { return };
         let from = segment.state;
         segment.is_state_keyed = said.name.is_some() || (segment.is_state_keyed && from == to);
-        segment.is_claimed = to == SegmentState::Dangling && said.name.is_some_and(KeyName::is_claim);
+        // A claim counts from an open attempt only: of one that was given back it makes nothing else.
+        let is_claim = said.name.is_some_and(KeyName::is_claim);
+        segment.is_claimed = to == SegmentState::Dangling && is_claim && (from != to || segment.is_claimed);
         segment.state = to;
         match to {
             SegmentState::CopyStarted => {}

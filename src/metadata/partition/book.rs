@@ -85,6 +85,18 @@ impl OtherKeys {
         holder.usual.0 & BASES != 0 || self.of(holder.uuid).iter().any(|name| name.is_base_type())
     }
 
+    /// Whether a record says that the copy has ended, whatever became of it: that it is done, or that somebody who knew that
+    /// it was abandoned claimed the attempt.
+    pub(super) fn says_copy_is_over(&self, holder: Holder) -> bool {
+        self.names(holder).iter().any(|name| name.is_claim() || name.lane == LaneName::Update)
+    }
+
+    /// Whether nothing has a key but that the segment is copied, or that somebody claimed it.
+    pub(super) fn is_first_but_finish(&self, holder: Holder) -> bool {
+        let says_nothing = |name: &KeyName| name.is_claim() || name.lane == LaneName::Update;
+        self.names(holder).iter().all(says_nothing)
+    }
+
     /// Whether somebody has claimed the segment, or has tried to.
     pub(super) fn has_claim(&self, uuid: KafkaUuid) -> bool {
         self.of(uuid).iter().any(|name| name.is_claim())

@@ -21,6 +21,7 @@ mod lookup;
 mod naming;
 mod segment;
 mod slab;
+mod snapshot;
 #[cfg(test)]
 mod tests;
 mod tombstone;

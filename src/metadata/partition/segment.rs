@@ -183,6 +183,19 @@ impl Gone {
         }
     }
 
+    /// As another process knew it.
+    pub(super) fn known(uuid: KafkaUuid, end_offset: Offset, naming: Naming, seen_ms: i64) -> Self {
+        Self {
+            uuid,
+            end_offset,
+            seen_ms,
+            naming_epoch: naming.epoch,
+            naming_has_id: naming.has_segment_id,
+            is_state_keyed: false,
+            usual_keys: Usual::default(),
+        }
+    }
+
     pub(super) fn naming(&self) -> Naming {
         Naming { epoch: self.naming_epoch, has_segment_id: self.naming_has_id }
     }

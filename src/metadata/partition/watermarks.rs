@@ -24,6 +24,11 @@ impl Watermarks {
         }
     }
 
+    /// All of them, by epoch.
+    pub(super) fn all(&self) -> impl Iterator<Item = (LeaderEpoch, Offset)> {
+        self.0.iter().copied()
+    }
+
     /// Whether a short key of this epoch and end offset may be somebody's.
     pub(super) fn may_be_taken(&self, epoch: LeaderEpoch, end_offset: Offset) -> bool {
         let found = self.0.binary_search_by_key(&epoch, |&(of, _)| of);

@@ -35,6 +35,8 @@ pub struct Unsettled {
     pub metadata: SegmentMetadata,
     /// Whether it is DANGLING because somebody found the attempt abandoned.
     pub is_claimed: bool,
+    /// Whether a record under a key says that its copy has ended, well or not. If none does, somebody may still be copying.
+    pub is_copy_over: bool,
     /// When its last record was read, by the clock of the reader.
     pub seen_ms: i64,
 }
@@ -57,11 +59,7 @@ impl PartitionState {
 
     /// Segments in COPY_SEGMENT_STARTED, DANGLING and DELETE_SEGMENT_STARTED, in no order.
     pub fn unsettled(&self) -> impl Iterator<Item = Unsettled> {
-        self.unsettled.iter().filter_map(|(&uuid, &seen_ms)| {
-            let segment = self.live.get(uuid)?;
-            let metadata = self.metadata(segment);
-            Some(Unsettled { metadata, is_claimed: segment.is_claimed, seen_ms })
-        })
+        self.unsettled.keys().filter_map(|&uuid| self.look(uuid))
     }
 
     /// A segment in any state short of the end of its deletion, and when its last record was read if it is unsettled.
@@ -69,7 +67,8 @@ impl PartitionState {
     pub fn look(&self, segment: KafkaUuid) -> Option<Unsettled> {
         let known = self.live.get(segment)?;
         let seen_ms = self.unsettled.get(&segment).copied().unwrap_or(i64::MIN);
-        Some(Unsettled { metadata: self.metadata(known), is_claimed: known.is_claimed, seen_ms })
+        let is_copy_over = self.other_keys.says_copy_is_over(known.holder());
+        Some(Unsettled { metadata: self.metadata(known), is_claimed: known.is_claimed, is_copy_over, seen_ms })
     }
 
     /// Ids of what [`PartitionState::unsettled`] shows, in no order. Costs little, so that a lock is not held for long.

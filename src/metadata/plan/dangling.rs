@@ -160,20 +160,26 @@ fn judge_attempt(segment: &Unsettled, evidence: &Evidence, standing: &Standing, 
         OwnCopy::Ended { .. } => return Verdict::Claim,
         OwnCopy::No => {}
     }
-    match (evidence.is_topic_gone, is_level_0) {
-        (true, true) => return if evidence.store == Store::Absent { Verdict::Keep } else { Verdict::BeginDelete },
-        (true, false) => return Verdict::Claim,
-        (false, true) => return Verdict::Keep,
-        (false, false) => {}
+    match (is_level_0, evidence.is_topic_gone, evidence.store) {
+        (false, _, _) if is_abandoned(segment, evidence, standing, delays) => Verdict::Claim,
+        (true, true, Store::Absent) => Verdict::Keep,
+        (false, true, Store::Absent) => Verdict::Claim,
+        // No claim: it would say that nobody copies any more, and that is not known.
+        (_, true, Store::Down | Store::Usable) => Verdict::BeginDelete,
+        (true, false, _) => Verdict::Keep,
+        (false, false, _) => Verdict::Wait,
     }
-    let (attempt, now_ms) = (&segment.metadata, standing.now_ms);
+}
+
+/// Whether no process can still be copying another process's attempt.
+fn is_abandoned(segment: &Unsettled, evidence: &Evidence, standing: &Standing, delays: &Delays) -> bool {
+    let attempt = &segment.metadata;
     let is_own_broker = standing.me.0 >= 0 && attempt.broker_id == standing.me;
     if is_own_broker && attempt.event_timestamp_ms < evidence.process_began_ms {
-        return Verdict::Claim;
+        return true;
     }
-    // A time that has not come yet is a clock that is wrong by nobody knows how much.
-    let age_ms = now_ms.saturating_sub(attempt.event_timestamp_ms);
-    if age_ms < 0 || age_ms <= delays.lease_ms { Verdict::Wait } else { Verdict::Claim }
+    // A time that has not come yet is a clock that is wrong by nobody knows how much, and proves nothing either.
+    standing.now_ms.saturating_sub(attempt.event_timestamp_ms) > delays.lease_ms
 }
 
 fn judge_dangling(evidence: &Evidence, standing: &Standing, delays: &Delays) -> Verdict {
@@ -188,12 +194,15 @@ fn judge_dangling(evidence: &Evidence, standing: &Standing, delays: &Delays) -> 
 fn judge_deletion(segment: &Unsettled, evidence: &Evidence, standing: &Standing, delays: &Delays) -> Verdict {
     let (cleanup, now_ms) = (&evidence.cleanup, standing.now_ms);
     let is_patient = |since_ms: i64, patience_ms: i64| now_ms.saturating_sub(since_ms) < patience_ms;
+    // Whoever may still be copying ends within the lease, and may die before it looks whether that is wanted.
+    let is_over = segment.is_copy_over || matches!(evidence.own, OwnCopy::Ended { .. });
+    let late_ms = if is_over { delays.grace_ms } else { delays.grace_ms.max(delays.lease_ms) };
     match cleanup.stage {
         Stage::Gone => Verdict::Finish,
         _ if evidence.store == Store::Absent => Verdict::Keep,
         Stage::Failed if standing.level > Level::Zero => Verdict::GiveBack,
         _ if evidence.store == Store::Down || cleanup.is_resting(now_ms, delays) => Verdict::Wait,
-        Stage::Deleted { at_ms } if is_patient(at_ms, delays.grace_ms) => Verdict::Wait,
+        Stage::Deleted { at_ms } if is_patient(at_ms, late_ms) => Verdict::Wait,
         Stage::Deleted { .. } => Verdict::ListAgain,
         Stage::Idle if !evidence.is_topic_gone && is_patient(segment.seen_ms, delays.delete_patience_ms) => {
             Verdict::Wait

@@ -24,7 +24,7 @@ mod topic;
 mod translate;
 mod writer;
 
-pub use operator::{KnownBroker, TopicOperator};
+pub use operator::{FoundTopic, KnownBroker, TopicOperator};
 pub use read_only::open_read_only;
 pub use shell::KafkaLog;
 pub use topic::COMPACTED;

@@ -14,7 +14,7 @@ use super::settings::Settings;
 use super::translate::JavaSettings;
 use super::{TOPIC, faults, topic};
 use crate::metadata::log::{LogError, LogShape, ReadOnlyLog};
-use crate::model::BrokerId;
+use crate::model::{BrokerId, KafkaUuid};
 
 /// How long a report is waited for at a time.
 const POLL: Duration = Duration::from_millis(50);
@@ -35,6 +35,15 @@ pub struct KnownBroker {
     pub id: BrokerId,
     /// `None` if it doesn't run: replicas are placed on it.
     pub address: Option<String>,
+}
+
+/// A topic, as far as the login may know.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FoundTopic {
+    Missing,
+    Is(KafkaUuid),
+    /// Brokers have no ids, or the login may not see it.
+    Hidden,
 }
 
 impl TopicOperator {
@@ -68,16 +77,17 @@ impl TopicOperator {
         topic::look(&self.admin, &self.settings, self.timeout, &|| false)
     }
 
-    /// Whether the cluster has a topic of this name. What the login may not know is taken to be there.
+    /// What topic of this name the cluster has.
     ///
     /// # Errors
     /// [`LogError`] if no broker answers.
-    pub fn has_topic(&self, name: &str) -> Result<bool, LogError> {
-        match self.admin.describe(name, self.timeout, &|| false) {
-            Ok(found) => Ok(!found.leaders.is_empty()),
-            Err(failed) if failed.code.is(RespErr::RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART) => Ok(false),
+    pub fn find(&self, name: &str) -> Result<FoundTopic, LogError> {
+        match self.admin.topic_id(name, self.timeout, &|| false) {
+            Ok(Some(id)) => Ok(FoundTopic::Is(id)),
+            Ok(None) => Ok(FoundTopic::Hidden),
+            Err(failed) if failed.code.is(RespErr::RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART) => Ok(FoundTopic::Missing),
             Err(failed) => match self.fault(&format!("look for topic {name}"), &failed) {
-                LogError::Refused { .. } => Ok(true),
+                LogError::Refused { .. } => Ok(FoundTopic::Hidden),
                 error => Err(error),
             },
         }

@@ -1,6 +1,7 @@
 //! The manager over an embedded log, and over one that a test makes misbehave.
 
 mod assignment;
+mod checkpoints;
 mod closing;
 mod delay;
 mod kafka;

@@ -20,7 +20,7 @@ pub(super) struct ScriptedLog {
     pub(super) shape: Mutex<LogShape>,
     records: Mutex<Vec<Vec<Stored>>>,
     changed: Condvar,
-    is_closed: AtomicBool,
+    pub(super) is_closed: AtomicBool,
     /// Answers of `ensure` before it succeeds.
     pub(super) ensure_failures: Mutex<VecDeque<LogError>>,
     pub(super) ensures: AtomicUsize,

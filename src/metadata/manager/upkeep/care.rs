@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::metadata::MetadataError;
 use crate::metadata::partition::Unsettled;
-use crate::metadata::plan::{self, Evidence, OwnCopy, Stage, Standing, Store, Verdict, judge};
+use crate::metadata::plan::{self, Evidence, Stage, Standing, Store, Verdict, judge};
 use crate::model::{ObjectsError, SegmentId, SegmentMetadata, SegmentObjects, SegmentState, SegmentUpdate};
 
 use super::super::core::Core;
@@ -20,10 +20,9 @@ const DELETE_MAX: Duration = Duration::from_secs(300);
 fn evidence(core: &Core, place: &Place, segment: &Unsettled, busy: Option<&Busy<'_>>) -> Evidence {
     let objects = core.upkeep.objects();
     let id = &segment.metadata.id;
-    let is_attempt = segment.metadata.state == SegmentState::CopyStarted;
     let times = (core.now_ms(), core.upkeep.delays().grace_ms);
     Evidence {
-        own: if is_attempt { core.upkeep.attempts.look(id, objects.as_deref(), times) } else { OwnCopy::No },
+        own: core.upkeep.attempts.look(id, objects.as_deref(), times),
         process_began_ms: core.upkeep.began_ms,
         is_topic_gone: place.is_topic_gone(),
         store: if objects.is_some() { Store::Usable } else { Store::Absent },

@@ -122,9 +122,9 @@ fn level_2_is_had_only_when_nothing_rests_on_records_without_a_key() {
         (
             "a topic that is gone",
             with(&level_1(), |found| {
-                found.lost_topics.insert("orders".to_owned());
+                found.lost_topics.insert(KafkaUuid([7; 16]), "orders".into());
             }),
-            ("refused", vec!["resting-facts-of-lost-topics"]),
+            ("wait", vec!["resting-facts-of-lost-topics"]),
             "go",
         ),
         ("a writer without keys", found(&late(60_000)), ("wait", vec!["writer-without-keys"]), "wait"),

@@ -5,7 +5,7 @@ mod importing;
 mod pursuing;
 mod resting;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use crate::metadata::partition::Naming;
 use crate::metadata::plan::{add_key, update_key};
@@ -148,6 +148,6 @@ pub(super) fn found(topic: &Topic) -> Found {
         brokers: vec![broker(1, true), broker(2, true)],
         evidence,
         resting,
-        lost_topics: BTreeSet::new(),
+        lost_topics: BTreeMap::new(),
     }
 }

@@ -31,6 +31,7 @@ fn found(state: SegmentState, broker: BrokerId, age_ms: i64) -> Unsettled {
             is_txn_index_empty: false,
         },
         is_claimed: state == Dangling,
+        is_copy_over: state != CopyStarted,
         seen_ms: NOW_MS - age_ms,
     }
 }
@@ -119,7 +120,7 @@ fn every_crash_point_has_its_answer() {
         ("E3 deleted, its end was lost", found(DeleteStarted, OTHER, long), nothing_known(), Delete, Delete),
         ("E4 of a truncated epoch", found(CopyFinished, OTHER, long), nothing_known(), Keep, Keep),
         ("P1 topic gone, finished", found(CopyFinished, OTHER, short), gone(), BeginDelete, BeginDelete),
-        ("P1 topic gone, being copied", found(CopyStarted, OTHER, short), gone(), Claim, BeginDelete),
+        ("P1 topic gone, being copied", found(CopyStarted, OTHER, short), gone(), BeginDelete, BeginDelete),
         ("P1 topic gone, dangling", found(Dangling, OTHER, short), gone(), BeginDelete, BeginDelete),
         ("P2 nobody listed it", found(CopyFinished, ME, short), gone(), BeginDelete, BeginDelete),
         ("P3 one delete failed", found(DeleteStarted, OTHER, short), gone(), Delete, Delete),
@@ -141,6 +142,20 @@ fn every_crash_point_has_its_answer() {
             assert_eq!(judge(&segment, &busy, &leading(level), &DELAYS), Wait, "{point}, under way");
         }
     }
+}
+
+#[test]
+fn the_last_look_waits_for_whoever_may_still_be_copying() {
+    let open = Unsettled { is_copy_over: false, ..found(DeleteStarted, OTHER, 10) };
+    let look = |ago_ms| judge(&open, &deleted(ago_ms), &leading(Level::Two), &DELAYS);
+    assert_eq!(look(DELAYS.grace_ms), Verdict::Wait);
+    assert_eq!(look(DELAYS.lease_ms), Verdict::ListAgain);
+    let ended_here = Evidence { own: ENDED, ..deleted(DELAYS.grace_ms) };
+    assert_eq!(
+        judge(&open, &ended_here, &leading(Level::Two), &DELAYS),
+        Verdict::ListAgain,
+        "nobody copies it elsewhere"
+    );
 }
 
 fn deleted(ago_ms: i64) -> Evidence {

@@ -110,7 +110,7 @@ fn resting(found: &Found) -> Vec<Value> {
                 RestingFact::State => "state",
                 RestingFact::Deletion => "deletion",
             },
-            "topicExists": !found.lost_topics.contains(topic),
+            "topicExists": !found.lost_topics.contains_key(&partition.topic_id),
         })
     });
     fact.collect()

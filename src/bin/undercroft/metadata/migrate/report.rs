@@ -5,6 +5,8 @@ use std::fmt::Write as _;
 
 use undercroft::metadata::migration::{Events, Found, Goal, Obstacle, Plan, Resting, RestingFact, Step, duration};
 
+use undercroft::model::KafkaUuid;
+
 use super::super::text;
 use crate::Failure;
 use crate::text::columns;
@@ -173,18 +175,20 @@ fn facts(out: &mut String, found: &Found) {
     let live = found.evidence.live_segments();
     let resting = found.resting.len();
     let _ = writeln!(out, "Live segments: {live}; facts that only records without a key say: {resting}");
-    let mut by_partition: BTreeMap<(&str, i32), [usize; 3]> = BTreeMap::new();
+    let mut by_partition: BTreeMap<(&str, KafkaUuid, i32), [usize; 3]> = BTreeMap::new();
     for Resting { segment, fact } in &found.resting {
-        let counts = by_partition.entry((&segment.partition.topic, segment.partition.partition)).or_default();
+        let counts = by_partition
+            .entry((&segment.partition.topic, segment.partition.topic_id, segment.partition.partition))
+            .or_default();
         counts[*fact as usize] += 1;
     }
     let head = ["TOPIC", "PARTITION", "EXISTENCE", "STATE", "DELETION", ""];
     let mut rows = vec![head.map(str::to_owned).to_vec()];
     debug_assert_eq!(RestingFact::Deletion as usize, 2);
-    for ((topic, partition), counts) in by_partition {
+    for ((topic, id, partition), counts) in by_partition {
         let mut row = vec![topic.escape_debug().to_string(), partition.to_string()];
         row.extend(counts.map(|count| count.to_string()));
-        row.push(if found.lost_topics.contains(topic) { "the topic is gone".to_owned() } else { String::new() });
+        row.push(if found.lost_topics.contains_key(&id) { "the topic is gone".to_owned() } else { String::new() });
         rows.push(row);
     }
     table(out, &rows);
