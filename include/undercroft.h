@@ -36,7 +36,7 @@
 #define UC_ABI_VERSION 2
 
 /** Release, ABI and text of this header; equal to `uc_build_id` if the library was built with this very header. */
-#define UC_BUILD_ID "0.1.0-abi2-ec50860e1570f544"
+#define UC_BUILD_ID "0.1.0-abi2-18651531f8d7c597"
 
 /**
  * The segment has no aborted transactions, so no transaction index is kept of it.
@@ -1451,6 +1451,22 @@ uc_status_t uc_metadata_list(const struct uc_metadata_t *metadata,
                              struct uc_error_t **error_out);
 
 /**
+ * What tells that the lists of a partition have not changed: while `*stamp_out` is the same and not 0,
+ * `uc_metadata_list` answers the same, for every epoch. 0 says nothing. Compare only what was told since the partition was
+ * assigned. To keep a list, ask before and after it, and keep it if both answers are equal.
+ *
+ * Threads: any. Errors: UC_ERR_NOT_READY, UC_ERR_NOT_ASSIGNED, UC_ERR_INVALID_ARGUMENT, UC_ERR_CLOSED. Since ABI 2.
+ *
+ * # Safety
+ * `partition` is null or valid for reads of its struct_size, and so is what it points to; `stamp_out` and `error_out`
+ * are null or valid for writes.
+ */
+uc_status_t uc_metadata_list_stamp(const struct uc_metadata_t *metadata,
+                                   const struct uc_partition_t *partition,
+                                   uint64_t *stamp_out,
+                                   struct uc_error_t **error_out);
+
+/**
  * Bytes in remote segments with offsets of one leader epoch, as the broker wrote them.
  *
  * Threads: any. Errors: UC_ERR_NOT_READY, UC_ERR_NOT_ASSIGNED, UC_ERR_INVALID_ARGUMENT, UC_ERR_CLOSED. Since ABI 1.
@@ -1547,7 +1563,7 @@ uc_status_t uc_segments_get(const struct uc_segments_t *segments,
  * struct before the call: all lie as far apart, and get it.
  *
  * Ownership: as `uc_segments_get`. On a failure some may have been written.
- * Threads: any. Errors: UC_ERR_CLOSED, UC_ERR_INVALID_ARGUMENT (not so many, struct_size). Since ABI 1.
+ * Threads: any. Errors: UC_ERR_CLOSED, UC_ERR_INVALID_ARGUMENT (not so many, struct_size). Since ABI 2.
  *
  * # Safety
  * `segments_out` is null or valid for reads and writes of `count` structs of `segments_out->struct_size` bytes each;

@@ -325,6 +325,45 @@ async fn an_import_says_what_it_would_write_then_writes_it_and_does_so_once() {
     assert!(String::from_utf8_lossy(&wrong.stderr).contains("line 1: it has no text `key`"));
 }
 
+/// The script of the package, which takes the KIP's options.
+fn migration(arguments: &str) -> (Option<i32>, String) {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("scripts/kafka-remote-log-metadata-migration.sh");
+    let mut command = Command::new(script);
+    command.env("UNDERCROFT_COMMAND", env!("CARGO_BIN_EXE_undercroft")).args(arguments.split(' '));
+    let output = command.output().expect("the script starts");
+    let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+    (output.status.code(), text)
+}
+
+#[test]
+fn the_migration_script_takes_the_options_of_the_kip_and_its_exit_codes_tell_usage_from_failure() {
+    // Nobody listens on port 1.
+    let at = "--bootstrap-server 127.0.0.1:1 --timeout-ms 500";
+    for goal in [
+        "--check",
+        "--check --json",
+        "--upgrade-to-v1 --force --retention-ms 1209600000 --segment-ms 86400000",
+        "--upgrade-to-v1 --retention-ms",
+        "--upgrade-to-v2 --force --segment-ms 3600000",
+        "--auto-upgrade --force",
+    ] {
+        let (code, text) = migration(&format!("{at} {goal}"));
+        assert!(code == Some(1) && text.contains("FAILED: find the topic"), "{goal}: {code:?} {text}");
+    }
+    for wrong in [
+        "",
+        "--check --upgrade-to-v1",
+        "--upgrade-to-v1 --json",
+        "--upgrade-to-v2 --retention-ms 5",
+        "--check --retention-ms 0",
+    ] {
+        assert_eq!(migration(format!("{at} {wrong}").trim()).0, Some(2), "{wrong}");
+    }
+    assert_eq!(migration("--check").0, Some(2), "no server");
+    let (code, text) = migration("--help");
+    assert!(code == Some(0) && text.contains("Exit codes:"), "{text}");
+}
+
 /// Lines of a child's standard output, as they come.
 fn tail(folder: &Path, arguments: &[&str]) -> (Child, BufReader<std::process::ChildStdout>) {
     let mut child = metadata(folder, arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("starts");

@@ -9,6 +9,7 @@ mod kafka;
 
 use std::io::{BufRead as _, BufReader};
 use std::process::{Command, Stdio};
+use std::sync::OnceLock;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
@@ -55,9 +56,11 @@ fn json(broker: &Broker, arguments: &[&str], code: i32) -> Value {
     serde_json::from_slice(&output.stdout).expect("JSON")
 }
 
-fn now_ms() -> i64 {
+/// When all events happened: lately, and always the same.
+fn event_ms() -> i64 {
+    static START: OnceLock<i64> = OnceLock::new();
     let since = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970");
-    i64::try_from(since.as_millis()).expect("small")
+    *START.get_or_init(|| i64::try_from(since.as_millis()).expect("small"))
 }
 
 fn segment(partition: TopicIdPartition, number: u8) -> SegmentMetadata {
@@ -69,7 +72,7 @@ fn segment(partition: TopicIdPartition, number: u8) -> SegmentMetadata {
         end_offset: Offset(start + 99),
         max_timestamp_ms: 5,
         broker_id: OTHER,
-        event_timestamp_ms: now_ms(),
+        event_timestamp_ms: event_ms(),
         epochs: SegmentEpochs::new(vec![(LeaderEpoch(0), Offset(start))]).expect("epochs"),
         size_bytes: 4096,
         custom_metadata: None,
@@ -146,7 +149,7 @@ impl Topic {
                 let update = SegmentUpdate {
                     id: segment.id.clone(),
                     broker_id: OTHER,
-                    event_timestamp_ms: now_ms(),
+                    event_timestamp_ms: event_ms(),
                     custom_metadata: None,
                     state,
                 };
@@ -255,6 +258,26 @@ async fn a_history_without_keys_comes_to_level_2_with_the_same_segments_though_t
     println!("the cleaner dropped all records without a key after {:?}", start.elapsed());
     assert_eq!(segments(&broker), before, "what the cleaner left says the same");
     run(&broker, &["list"], 0);
+
+    // The way back, and that of a topic that was lost: another topic, here with another number of partitions, at level 0.
+    let file = broker.file("export.jsonl", &run(&broker, &["export"], 0));
+    assert!(run(&broker, &["import", &file, "--execute"], 1).contains("knows 8 of these segments already"));
+    let admin: AdminClient<DefaultClientContext> =
+        ClientConfig::new().set("bootstrap.servers", &broker.servers).create().expect("an admin client");
+    admin.delete_topics(&[TOPIC], &AdminOptions::new()).await.expect("deletes");
+    let start = Instant::now();
+    let new = NewTopic::new(TOPIC, 3, TopicReplication::Fixed(1));
+    while admin.create_topics([&new], &AdminOptions::new()).await.expect("an answer")[0].is_err() {
+        assert!(start.elapsed() < PATIENCE, "no new topic");
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+    while topic.operator.shape().expect("an answer").is_none_or(|shape| shape.partitions != 3) {
+        assert!(start.elapsed() < PATIENCE, "the new topic is not known");
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+    assert!(run(&broker, &["import", &file], 0).contains("Nothing was written"));
+    assert!(run(&broker, &["import", &file, "--execute"], 0).contains("knows all 8 segments"));
+    assert_eq!(segments(&broker), before);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -6,7 +6,7 @@
 set -eu
 root=$(cd "$(dirname "$0")/../.." && pwd)
 here=$root/benches/metadata
-LIBS=${LIBS:-$root/target/kafka/4.4.0/libs}
+LIBS=${LIBS:-$root/target/bench/kafka-4.4.0}
 JAR=${JAR:-$root/target/dist/undercroft-kafka.jar}
 OUT=${OUT:-$root/target/bench/metadata}
 PORT=${PORT:-29492}
@@ -77,6 +77,13 @@ bench() { # MANAGER SCENARIO [key=value …]
 }
 
 told() { bench "$@" | tee -a "$OUT/results.jsonl"; }
+
+fetch_kafka() {
+    [ ! -e "$LIBS" ] || return 0
+    echo "fetching Apache Kafka 4.4.0 through Maven" >&2
+    "${MVN:-mvn}" -q -B -f "$root/tests/broker/kafka-libs.pom.xml" -Dkafka.version=4.4.0 -Dkafka.binding=log4j2 \
+        -DincludeScope=runtime -DoutputDirectory="$LIBS" dependency:copy-dependencies
+}
 
 compile() {
     mkdir -p "$CLASSES" "$OUT/tmp"
@@ -180,6 +187,7 @@ bench)
     bench "$@"
     ;;
 *)
+    fetch_kafka
     compile
     : > "$OUT/results.jsonl"
     for part in ${*:-base compacted steady}; do

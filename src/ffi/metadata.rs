@@ -459,6 +459,36 @@ pub unsafe extern "C" fn uc_metadata_list(
     })
 }
 
+/// What tells that the lists of a partition have not changed: while `*stamp_out` is the same and not 0,
+/// `uc_metadata_list` answers the same, for every epoch. 0 says nothing. Compare only what was told since the partition was
+/// assigned. To keep a list, ask before and after it, and keep it if both answers are equal.
+///
+/// Threads: any. Errors: UC_ERR_NOT_READY, UC_ERR_NOT_ASSIGNED, UC_ERR_INVALID_ARGUMENT, UC_ERR_CLOSED. Since ABI 2.
+///
+/// # Safety
+/// `partition` is null or valid for reads of its struct_size, and so is what it points to; `stamp_out` and `error_out`
+/// are null or valid for writes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn uc_metadata_list_stamp(
+    metadata: *const uc_metadata_t,
+    partition: *const uc_partition_t,
+    stamp_out: *mut u64,
+    error_out: *mut *mut uc_error_t,
+) -> uc_status_t {
+    // SAFETY: null or valid for one write (# Safety).
+    let error_out = unsafe { Out::new(error_out) };
+    boundary(error_out, || {
+        // SAFETY: null or valid for one write (# Safety).
+        let stamp_out = unsafe { Out::required(stamp_out, "stamp_out")? };
+        let metadata = handle::find::<Metadata>(metadata)?;
+        // SAFETY: null or readable, and so is what it points to (# Safety); copied here.
+        let partition = unsafe { self::partition(partition)? };
+        let stamp = metadata.look(|manager| manager.list_stamp(&partition))?;
+        stamp_out.set(stamp.map_or(0, |changes| changes.saturating_add(1)));
+        Ok(())
+    })
+}
+
 /// Bytes in remote segments with offsets of one leader epoch, as the broker wrote them.
 ///
 /// Threads: any. Errors: UC_ERR_NOT_READY, UC_ERR_NOT_ASSIGNED, UC_ERR_INVALID_ARGUMENT, UC_ERR_CLOSED. Since ABI 1.

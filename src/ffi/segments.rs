@@ -109,7 +109,7 @@ pub unsafe extern "C" fn uc_segments_get(
 /// struct before the call: all lie as far apart, and get it.
 ///
 /// Ownership: as `uc_segments_get`. On a failure some may have been written.
-/// Threads: any. Errors: UC_ERR_CLOSED, UC_ERR_INVALID_ARGUMENT (not so many, struct_size). Since ABI 1.
+/// Threads: any. Errors: UC_ERR_CLOSED, UC_ERR_INVALID_ARGUMENT (not so many, struct_size). Since ABI 2.
 ///
 /// # Safety
 /// `segments_out` is null or valid for reads and writes of `count` structs of `segments_out->struct_size` bytes each;

@@ -114,6 +114,7 @@ impl MetadataManager {
         let assigned = core.directory.write().assign(&partitions);
         for (assignment, leader) in assigned.iter().zip(leaders) {
             leadership::lead(core, assignment, leader.leader_epoch);
+            core.upkeep.instruments.led(&leader.partition.topic);
         }
         for follower in assigned.iter().skip(leaders.len()) {
             follower.leadership.follow();
@@ -231,6 +232,16 @@ impl MetadataManager {
             false => state.list(epoch),
             true => upkeep.shown(state.list(epoch)),
         })
+    }
+
+    /// A number that is the same as long as [`MetadataManager::list`] answers the same about an assigned partition; `None`
+    /// while that depends on more than the log. So a host may keep what it made of an answer.
+    ///
+    /// # Errors
+    /// See [`MetadataManager`].
+    pub fn list_stamp(&self, partition: &TopicIdPartition) -> Result<Option<u64>, MetadataError> {
+        let upkeep = &self.core()?.upkeep;
+        self.look(partition, |state| (!upkeep.hides(state)).then(|| state.changes()))
     }
 
     /// Sum of the sizes of the segments that [`MetadataManager::list`] shows of `epoch`, in every state.

@@ -1,10 +1,9 @@
 //! Under which keys the log has records of segments.
 
-use std::collections::HashMap;
-
 use crate::model::{KafkaUuid, Offset};
 
 use super::naming::{KeyName, LaneName, Naming};
+use super::slab::ById;
 
 /// The usual keys of one segment whose last record has a value, refused records included: one bit each.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -27,7 +26,7 @@ pub(super) struct Holder {
 /// The other keys: claims, rewrites, and what another writer did otherwise. Few segments have any. With the bits of a
 /// segment they are all that has to be emptied before the log has nothing of it.
 #[derive(Debug, Default)]
-pub(super) struct OtherKeys(HashMap<KafkaUuid, Vec<KeyName>>);
+pub(super) struct OtherKeys(ById<Vec<KeyName>>);
 
 impl OtherKeys {
     /// There is a record under `name` now. Gives the bits as they are then.

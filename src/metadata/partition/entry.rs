@@ -56,6 +56,7 @@ pub(super) struct Said {
 impl PartitionState {
     /// Takes the next record of the log. Records that are about no segment count as applied.
     pub fn take(&mut self, entry: Entry<'_>) -> Outcome {
+        self.changes += 1;
         self.newest_ms = self.newest_ms.max(entry.timestamp_ms);
         self.fade();
         let is_key_taken = match entry.key {

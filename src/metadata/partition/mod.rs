@@ -33,7 +33,7 @@ pub use entry::{Entry, Outcome, Refusal};
 pub use naming::Naming;
 pub use work::{Amount, NullKeyFact, Unsettled, Work};
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 
 use crate::metadata::plan::Laws;
 use crate::model::{KafkaUuid, LeaderEpoch, Offset, PartitionDeleteState, TopicIdPartition};
@@ -42,7 +42,7 @@ use blobs::Blobs;
 use book::OtherKeys;
 use lineage::Lineage;
 use segment::{Gone, Orphan, Segment};
-use slab::Slab;
+use slab::{ById, Slab};
 use watermarks::Watermarks;
 
 /// State of one user partition: its segments, which of them serve which offsets, and what the log has of them.
@@ -57,15 +57,17 @@ pub struct PartitionState {
     gone: Slab<Gone>,
     other_keys: OtherKeys,
     /// Updates without the record that creates their segment.
-    orphans: HashMap<KafkaUuid, Orphan>,
+    orphans: ById<Orphan>,
     /// Those of the gone that nothing has to be emptied of, with the time of their last record, the oldest first.
     fading: VecDeque<(i64, KafkaUuid)>,
     /// When the last record of each live segment was read that is not finished.
-    unsettled: HashMap<KafkaUuid, i64>,
+    unsettled: ById<i64>,
     watermarks: Watermarks,
     mark: Option<Mark>,
     newest_ms: i64,
     work: Work,
+    /// Records that were taken.
+    changes: u64,
 }
 
 /// The last mark of the whole partition's deletion.
@@ -94,13 +96,14 @@ impl PartitionState {
             lineages: Vec::new(),
             gone: Slab::new(),
             other_keys: OtherKeys::default(),
-            orphans: HashMap::new(),
+            orphans: ById::default(),
             fading: VecDeque::new(),
-            unsettled: HashMap::new(),
+            unsettled: ById::default(),
             watermarks: Watermarks::default(),
             mark: None,
             newest_ms: i64::MIN,
             work: Work::default(),
+            changes: 0,
         }
     }
 
@@ -110,6 +113,7 @@ impl PartitionState {
     pub fn restarted(&self) -> Self {
         let mut state = Self::with_laws(self.partition.clone(), self.laws);
         state.watermarks = self.watermarks.clone();
+        state.changes = self.changes + 1;
         state
     }
 
@@ -121,6 +125,12 @@ impl PartitionState {
 
     pub(in crate::metadata) fn laws(&self) -> Laws {
         self.laws
+    }
+
+    /// Grows with each record, also through [`PartitionState::restarted`]: where it is the same, all answers are.
+    #[must_use]
+    pub fn changes(&self) -> u64 {
+        self.changes
     }
 
     /// Number of segments short of the end of their deletion.

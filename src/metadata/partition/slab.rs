@@ -1,5 +1,8 @@
 //! Things that are found by a segment's id, close together in memory.
 
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+
 use hashbrown::HashTable;
 
 use crate::model::KafkaUuid;
@@ -109,10 +112,41 @@ impl<T: Slotted> Slab<T> {
 
 /// Ids are random already; this spreads those that tests and people make up.
 pub(super) fn hash(uuid: KafkaUuid) -> u64 {
-    const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
     let (high, low) = uuid.halves();
-    let mixed = (high.cast_unsigned() ^ low.cast_unsigned().rotate_left(29)).wrapping_mul(ODD);
-    (mixed ^ (mixed >> 32)).wrapping_mul(ODD)
+    mixed(high.cast_unsigned() ^ low.cast_unsigned().rotate_left(29))
+}
+
+fn mixed(word: u64) -> u64 {
+    const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
+    let once = word.wrapping_mul(ODD);
+    (once ^ (once >> 32)).wrapping_mul(ODD)
+}
+
+/// A map for what few segments have.
+pub(super) type ById<V> = HashMap<KafkaUuid, V, BuildHasherDefault<IdHasher>>;
+
+/// Of ids only: they need no protection against those who choose them, as only brokers do.
+#[derive(Debug, Default)]
+pub(super) struct IdHasher(u64);
+
+impl Hasher for IdHasher {
+    fn write(&mut self, bytes: &[u8]) {
+        for chunk in bytes.chunks(8) {
+            let mut word = [0; 8];
+            word[..chunk.len()].copy_from_slice(chunk);
+            self.write_u64(u64::from_be_bytes(word));
+        }
+    }
+
+    fn write_u64(&mut self, word: u64) {
+        self.0 = mixed(self.0.rotate_left(29) ^ word);
+    }
+
+    fn write_usize(&mut self, _: usize) {}
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
 }
 
 #[cfg(test)]
@@ -145,6 +179,11 @@ mod tests {
         let hashes: std::collections::HashSet<_> = (0..=255).map(|n| hash(KafkaUuid([n; 16])) >> 57).collect();
         assert!(hashes.len() > 64, "{}", hashes.len());
         let low: std::collections::HashSet<_> = (0..256).map(|n| hash(KafkaUuid::from_halves(0, n)) & 0xff).collect();
+        assert!(low.len() > 128, "{}", low.len());
+        use std::hash::BuildHasher;
+        let map: ById<u8> = ById::default();
+        let low: std::collections::HashSet<_> =
+            (0..256).map(|n| map.hasher().hash_one(KafkaUuid::from_halves(n, 0)) & 0xff).collect();
         assert!(low.len() > 128, "{}", low.len());
     }
 }

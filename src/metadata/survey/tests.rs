@@ -9,7 +9,8 @@ use crate::model::SegmentState::{self, CopyFinished, CopyStarted, Dangling, Dele
 use crate::model::{
     BrokerId, KafkaUuid, LeaderEpoch, Offset, SegmentEpochs, SegmentId, SegmentMetadata, SegmentUpdate,
 };
-use crate::wire::{LEVEL_KEY, LevelRecord, Version, encode_level, encode_segment, encode_update};
+use crate::wire::RecordKey;
+use crate::wire::{LEVEL_KEY, Lane, LevelRecord, SegmentKey, Version, encode_level, encode_segment, encode_update};
 
 const SHORT: Naming = Naming { epoch: LeaderEpoch(3), has_segment_id: false };
 
@@ -231,6 +232,52 @@ fn exported_records_lead_to_the_same_segments_and_a_stock_reader_takes_each() {
     let highest = |log: &Log| log.user().state.highest_offset(LeaderEpoch(1));
     assert_eq!(highest(&imported), Some(Offset(500)), "a segment that was finished is said to have been");
     assert_ne!(highest(&log), None);
+}
+
+/// What levels 1 and 2 write, after the cleaner: rewrites, claims, tombstones, values of version 1.
+#[test]
+fn an_export_of_a_cleaned_log_of_level_2_has_nothing_that_a_stock_reader_dies_of() {
+    let mut log = Log::new();
+    let key = |of: &SegmentMetadata, lane| {
+        let naming = SHORT;
+        let (partition, leader_epoch) = ((&partition()).into(), naming.epoch);
+        RecordKey::Segment(SegmentKey { partition, end_offset: of.end_offset, leader_epoch, attempt: None, lane })
+            .to_bytes()
+    };
+    let level = encode_level(LevelRecord { level: 2, timestamp_ms: 1 });
+    log.raw(Some(LEVEL_KEY.as_bytes()), Some(&level));
+    let rewritten = SegmentMetadata { state: CopyFinished, ..segment(1, 0, 0, 9) };
+    let lane = Lane::Rewrite { segment: rewritten.id.uuid, writer_epoch: LeaderEpoch(4) };
+    log.raw(Some(&key(&rewritten, lane)), Some(&encode_segment(&rewritten, SHORT.epoch, Version::V1)));
+    let claimed = segment(2, 0, 10, 19);
+    log.raw(Some(&key(&claimed, Lane::Base)), Some(&encode_segment(&claimed, SHORT.epoch, Version::V1)));
+    let claim = SegmentUpdate {
+        id: claimed.id.clone(),
+        broker_id: BrokerId(4),
+        event_timestamp_ms: 1_000,
+        custom_metadata: None,
+        state: Dangling,
+    };
+    let lane = Lane::Claim { segment: claimed.id.uuid, nonce: 9 };
+    let value = encode_update(&claim, SHORT.epoch, Some(claimed.end_offset), Version::V1);
+    log.raw(Some(&key(&claimed, lane)), Some(&value));
+    let gone = segment(3, 0, 20, 29);
+    log.finished(&gone);
+    log.update(&gone, DeleteFinished, true);
+    log.raw(Some(&key(&gone, Lane::Base)), None);
+    assert_eq!(log.findings(), ["dangling"]);
+
+    let records = stock_records(log.user());
+    let said: Vec<_> = records
+        .iter()
+        .map(|record| match wire::decode(&record.value) {
+            Ok(Record::Segment(whole)) => (whole.metadata.id.uuid.0[0], whole.metadata.state),
+            Ok(Record::Update(record)) => (record.update.id.uuid.0[0], record.update.state),
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    assert_eq!(said, [(1, CopyStarted), (1, CopyFinished), (2, CopyStarted), (2, DeleteStarted)]);
+    assert!(records.iter().all(|record| record.value[2] == 0), "version 0");
 }
 
 /// Bytes that are often near a record or a key.

@@ -152,6 +152,21 @@ JNIEXPORT jbyteArray JNICALL UC_JNI(NativeMetadata, list)(JNIEnv *env, jclass cl
     return frames;
 }
 
+/* 0 if lists are not to be kept. */
+JNIEXPORT jlong JNICALL UC_JNI(NativeMetadata, listStamp)(JNIEnv *env, jclass cls, jlong metadata, jbyteArray partition) {
+    (void)cls;
+    borrowed_t bytes = {0};
+    uc_partition_t asked;
+    uint64_t stamp = 0;
+    if (borrow(env, partition, &bytes) && read_partition(env, &bytes, &asked)) {
+        uc_error_t *error = NULL;
+        uc_status_t status = uc_metadata_list_stamp(HANDLE(uc_metadata_t, metadata), &asked, &stamp, &error);
+        succeeded(env, status, error);
+    }
+    give_back(env, &bytes);
+    return (jlong)stamp;
+}
+
 /* -1 if the epoch has none. */
 JNIEXPORT jlong JNICALL UC_JNI(NativeMetadata, highestOffset)(JNIEnv *env, jclass cls, jlong metadata, jbyteArray partition, jint epoch) {
     (void)cls;

@@ -382,6 +382,7 @@ static uc_status_t found(const uc_metadata_t *m, const uc_partition_t *p, uc_seg
 PUBLIC uc_status_t uc_metadata_find(const uc_metadata_t *m, const uc_partition_t *p, int32_t epoch, int64_t offset, uc_segments_t **out, uc_error_t **error_out) { (void)epoch; (void)offset; return found(m, p, out, error_out); }
 PUBLIC uc_status_t uc_metadata_next_with_txn_index(const uc_metadata_t *m, const uc_partition_t *p, int32_t epoch, int64_t offset, uc_segments_t **out, uc_error_t **error_out) { (void)epoch; (void)offset; return found(m, p, out, error_out); }
 PUBLIC uc_status_t uc_metadata_list(const uc_metadata_t *m, const uc_partition_t *p, int32_t epoch, uc_segments_t **out, uc_error_t **error_out) { (void)epoch; return found(m, p, out, error_out); }
+PUBLIC uc_status_t uc_metadata_list_stamp(const uc_metadata_t *m, const uc_partition_t *p, uint64_t *out, uc_error_t **error_out) { *out = 0; return asked(m, p, error_out); }
 PUBLIC uc_status_t uc_metadata_highest_offset(const uc_metadata_t *m, const uc_partition_t *p, int32_t epoch, int64_t *out, uc_error_t **error_out) { *out = epoch == 0 ? -1 : 99; return asked(m, p, error_out); }
 PUBLIC uc_status_t uc_metadata_size(const uc_metadata_t *m, const uc_partition_t *p, int32_t epoch, uint64_t *out, uc_error_t **error_out) { (void)epoch; *out = 1234; return asked(m, p, error_out); }
 PUBLIC uc_status_t uc_metadata_close(const uc_metadata_t *m, uint32_t timeout_ms, uc_error_t **error_out) {

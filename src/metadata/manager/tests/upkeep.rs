@@ -238,8 +238,8 @@ async fn a_delete_that_the_store_did_not_do_is_owed_hidden_and_done_later() {
         let ledger = manager.ledger();
         assert!(!ledger.take_over_delete(&segment(1, 0)), "nobody wants it deleted");
         assert!(!ledger.is_condemned(&id(1, 0)) && !ledger.is_condemned(&id(2, 0)));
-        update(&manager, 1, 0, DeleteStarted).await.expect("begins");
         store.is_down.store(true, Ordering::SeqCst);
+        update(&manager, 1, 0, DeleteStarted).await.expect("begins");
         assert!(ledger.take_over_delete(&segment(1, 0)) && ledger.is_condemned(&id(1, 0)));
         assert_eq!(listed(&manager), [DeleteStarted]);
         update(&manager, 1, 0, DeleteFinished).await.expect("is told that it is done");

@@ -101,6 +101,11 @@ impl Attempts {
         }
     }
 
+    /// The attempt has come to a good end.
+    pub(super) fn forget(&self, segment: &SegmentId) {
+        self.0.lock().remove(segment);
+    }
+
     /// Forgets attempts for which `is_open` says no, and gives their segments. Where nobody knows (no record of it was
     /// read), one may still come for a while.
     pub(super) fn settle(&self, is_open: impl Fn(&SegmentId) -> Option<bool>, now_ms: i64) -> Vec<SegmentId> {

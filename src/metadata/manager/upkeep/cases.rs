@@ -25,6 +25,8 @@ struct Case {
     is_owed: bool,
     /// The broker has said that its deletion has ended.
     is_hidden: bool,
+    /// When it was left behind, as far as is known: each try is an event of its own.
+    since_ms: Option<i64>,
 }
 
 /// Somebody works on a segment; nobody else does meanwhile.
@@ -67,6 +69,12 @@ impl Cases {
 
     pub(super) fn cleanup(&self, segment: &SegmentId) -> Cleanup {
         self.cases.lock().get(segment).map(|case| case.cleanup).unwrap_or_default()
+    }
+
+    /// Since when a segment has dangled whose last event was at `event_ms`.
+    pub(super) fn since(&self, segment: &SegmentId, event_ms: i64) -> i64 {
+        let mut cases = self.cases.lock();
+        cases.get_mut(segment).map_or(event_ms, |case| *case.since_ms.get_or_insert(event_ms))
     }
 
     /// Whether the storage side could not delete it and we have not either.
@@ -174,6 +182,14 @@ mod tests {
         assert_eq!(busy.cleanup(), Cleanup { stage: Stage::Begun, ..expected }, "it still rests");
         busy.done(Stage::Deleted { at_ms: 9 });
         assert_eq!(busy.cleanup().failures, 0);
+    }
+
+    #[test]
+    fn it_dangles_since_it_was_left_and_not_since_the_last_try() {
+        let cases = Cases::default();
+        assert_eq!(cases.since(&id(1), 5), 5);
+        drop(cases.work_on(&id(1)));
+        assert_eq!([6, 90, 700].map(|event_ms| cases.since(&id(1), event_ms)), [6, 6, 6]);
     }
 
     #[test]

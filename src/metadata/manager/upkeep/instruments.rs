@@ -25,6 +25,11 @@ pub(in super::super) struct Instruments {
 }
 
 impl Instruments {
+    /// A topic has leaders here: its gauges are there from now on, and not only from the next round on.
+    pub(in super::super) fn led(&self, topic: &str) {
+        let _ = (self.dangling.with(topic), self.dangling_bytes.with(topic));
+    }
+
     pub(super) fn register(registry: &mut Registry) -> Self {
         let dangling = registry.family_of_kafka(
             GROUP,
@@ -45,7 +50,7 @@ impl Instruments {
         let mut gauge = |name, text| registry.gauge(GROUP, name, text);
         let dangling_age_ms_max = gauge(
             "dangling-age-ms-max",
-            "Milliseconds since the last event of the oldest of those; 0 if there are none.",
+            "Milliseconds since the oldest of those was left behind, as far as this broker knows; 0 if there are none.",
         );
         let topics_gone = gauge("topics-gone", "Deleted topics of which something is left that this broker cleans up.");
         let mut counter = |name, text| registry.counter(GROUP, name, text);

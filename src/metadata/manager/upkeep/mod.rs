@@ -175,6 +175,12 @@ impl Upkeep {
     /// What became of a COPY_FINISHED of the host's.
     pub(super) fn finish_ended(&self, segment: &SegmentId, now_ms: i64, error: Option<&MetadataError>) {
         self.attempts.heard(segment, now_ms, false);
+        if error.is_none() {
+            self.attempts.forget(segment);
+            if let Some(objects) = self.objects() {
+                objects.settled(segment);
+            }
+        }
         if matches!(error, Some(MetadataError::Refused { .. })) {
             self.instruments.late_finishes_refused.increment();
         }

@@ -131,7 +131,7 @@ async fn tend(core: &Arc<Core>, place: &Place) -> i64 {
             ids.iter().filter_map(|&id| state.look(id)).collect()
         };
         for segment in segments {
-            age_ms_max = age_ms_max.max(age_ms(&standing, &segment));
+            age_ms_max = age_ms_max.max(age_ms(core, &standing, &segment));
             if care::is_due(core, place, &standing, &segment) {
                 begin(core, care::care(Arc::clone(core), place.clone(), segment.metadata.id)).await;
             }
@@ -141,14 +141,17 @@ async fn tend(core: &Arc<Core>, place: &Place) -> i64 {
 }
 
 /// How long something has dangled; 0 if it doesn't.
-fn age_ms(standing: &Standing, segment: &Unsettled) -> i64 {
+fn age_ms(core: &Core, standing: &Standing, segment: &Unsettled) -> i64 {
     let is_dangling = match segment.metadata.state {
         SegmentState::Dangling => true,
         SegmentState::DeleteStarted => standing.level == Level::Zero,
         _ => false,
     };
-    let age_ms = standing.now_ms.saturating_sub(segment.metadata.event_timestamp_ms);
-    if is_dangling { age_ms.max(0) } else { 0 }
+    if !is_dangling {
+        return 0;
+    }
+    let since_ms = core.upkeep.cases.since(&segment.metadata.id, segment.metadata.event_timestamp_ms);
+    standing.now_ms.saturating_sub(since_ms).max(0)
 }
 
 /// Runs `work` beside, as soon as there is room for it.

@@ -86,9 +86,9 @@ fn record() -> impl Strategy<Value = (u8, Option<SegmentState>, bool)> {
 }
 
 proptest! {
-    /// What is lost by trial is what leaders keep account of: else a check would wait for ever, or not at all.
+    /// What is lost by trial is among what leaders keep account of, who may be more careful: else a check would wait for ever.
     #[test]
-    fn leaders_write_again_what_would_be_lost_and_nothing_else(
+    fn leaders_write_again_whatever_would_be_lost(
         records in proptest::collection::vec(record(), 0..14),
     ) {
         let mut topic = Topic::default();
@@ -101,6 +101,6 @@ proptest! {
         }
         let evidence = topic.evidence();
         let tried: BTreeSet<_> = evidence.resting().iter().map(|resting| resting.segment.uuid).collect();
-        prop_assert_eq!(tried, evidence.accounted());
+        prop_assert!(tried.is_subset(&evidence.accounted()), "{:?} of {:?}", tried, evidence.accounted());
     }
 }

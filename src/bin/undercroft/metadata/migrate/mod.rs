@@ -78,7 +78,7 @@ pub struct Arguments {
     #[arg(long, value_name = "MS", default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..))]
     poll_ms: u64,
     /// With --check: print JSON
-    #[arg(long, requires = "check")]
+    #[arg(long, conflicts_with_all = ["upgrade_to_v1", "upgrade_to_v2", "auto_upgrade"])]
     json: bool,
 }
 

@@ -27,6 +27,9 @@ final class NativeMetadata {
     /** Segments of an epoch; -1 = of all. */
     static native byte[] list(long metadata, byte[] partition, int epoch) throws NativeException;
 
+    /** Unchanged as long as {@link #list} answers the same about an assigned partition; 0 says nothing. */
+    static native long listStamp(long metadata, byte[] partition) throws NativeException;
+
     /** -1 if the epoch has none. */
     static native long highestOffset(long metadata, byte[] partition, int epoch) throws NativeException;
 

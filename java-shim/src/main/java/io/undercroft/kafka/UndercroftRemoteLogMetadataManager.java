@@ -40,8 +40,7 @@ public final class UndercroftRemoteLogMetadataManager implements RemoteLogMetada
     private static final int ALL_EPOCHS = -1;
     private static final long NO_OFFSET = -1;
 
-    /** Partitions that are assigned, in the form that the core reads: a look-up need not make it anew. */
-    private final ConcurrentHashMap<TopicIdPartition, byte[]> frames = new ConcurrentHashMap<>();
+    private final ConcurrentHashMap<TopicIdPartition, AssignedPartition> assigned = new ConcurrentHashMap<>();
     private volatile Session session;
     private volatile boolean closed;
 
@@ -114,7 +113,7 @@ public final class UndercroftRemoteLogMetadataManager implements RemoteLogMetada
 
     @Override
     public Iterator<RemoteLogSegmentMetadata> listRemoteLogSegments(TopicIdPartition partition) throws RemoteStorageException {
-        return segments(partition, look(partition, (open, frame) -> NativeMetadata.list(open.handle(), frame, ALL_EPOCHS))).iterator();
+        return list(partition, ALL_EPOCHS);
     }
 
     @Override
@@ -123,7 +122,7 @@ public final class UndercroftRemoteLogMetadataManager implements RemoteLogMetada
         if (leaderEpoch < 0) {
             throw new IllegalArgumentException("a leader epoch of " + leaderEpoch);
         }
-        return segments(partition, look(partition, (open, frame) -> NativeMetadata.list(open.handle(), frame, leaderEpoch))).iterator();
+        return list(partition, leaderEpoch);
     }
 
     @Override
@@ -154,8 +153,8 @@ public final class UndercroftRemoteLogMetadataManager implements RemoteLogMetada
     public void onPartitionLeadershipChanges(Set<TopicIdPartition> leaders, Set<TopicIdPartition> followers) {
         Objects.requireNonNull(leaders, "leaderPartitions can not be null");
         Objects.requireNonNull(followers, "followerPartitions can not be null");
-        leaders.forEach(partition -> frames.put(partition, SegmentCodec.partition(partition)));
-        followers.forEach(partition -> frames.put(partition, SegmentCodec.partition(partition)));
+        leaders.forEach(partition -> assigned.computeIfAbsent(partition, AssignedPartition::new));
+        followers.forEach(partition -> assigned.computeIfAbsent(partition, AssignedPartition::new));
         assign("leadership changes", open ->
             NativeMetadata.leadAndFollow(open.handle(), SegmentCodec.partitions(leaders), SegmentCodec.partitions(followers)));
     }
@@ -163,7 +162,7 @@ public final class UndercroftRemoteLogMetadataManager implements RemoteLogMetada
     @Override
     public void onStopPartitions(Set<TopicIdPartition> partitions) {
         Objects.requireNonNull(partitions, "partitions can not be null");
-        partitions.forEach(frames::remove);
+        partitions.forEach(assigned::remove);
         assign("stopped partitions", open -> NativeMetadata.stop(open.handle(), SegmentCodec.partitions(partitions)));
     }
 
@@ -262,8 +261,14 @@ public final class UndercroftRemoteLogMetadataManager implements RemoteLogMetada
     }
 
     private byte[] frame(TopicIdPartition partition) {
-        byte[] known = frames.get(partition);
-        return known == null ? SegmentCodec.partition(partition) : known;
+        AssignedPartition known = assigned.get(partition);
+        return known == null ? SegmentCodec.partition(partition) : known.frame();
+    }
+
+    private Iterator<RemoteLogSegmentMetadata> list(TopicIdPartition partition, int epoch) throws RemoteStorageException {
+        AssignedPartition known = partition == null ? null : assigned.get(partition);
+        AssignedPartition asked = known == null && partition != null ? new AssignedPartition(partition) : known;
+        return look(partition, (open, frame) -> asked.list(open, epoch)).iterator();
     }
 
     private static List<RemoteLogSegmentMetadata> segments(TopicIdPartition owner, byte[] frames) throws RemoteStorageException {

@@ -24,8 +24,10 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 import javax.management.MBeanAttributeInfo;
+import javax.management.ObjectName;
 
 import org.apache.kafka.common.TopicIdPartition;
+import org.apache.kafka.common.errors.ReplicaNotAvailableException;
 import org.apache.kafka.common.config.ConfigException;
 import org.apache.kafka.server.log.remote.storage.LogSegmentData;
 import org.apache.kafka.server.log.remote.storage.RemoteLogSegmentMetadata;
@@ -348,5 +350,36 @@ class CoreTest {
         assertEquals(500, count);
         metadata.close();
         assertThrows(IllegalStateException.class, () -> metadata.listRemoteLogSegments(partition));
+    }
+
+    /** Both sides were told the number of one broker, so they work together: no attempt begins while the store is away. */
+    @Test
+    void whileTheStoreIsAwayAnAttemptIsRefusedQuietlyAndTopicsHaveTheirBeans() throws Exception {
+        Map<String, Object> away = new HashMap<>(Map.of("broker.id", 77, "storage.backend.class", "s3", "storage.s3.bucket.name", "bucket",
+            "storage.s3.endpoint.url", "http://127.0.0.1:9", "storage.aws.access.key.id", "k", "storage.aws.secret.access.key", "s",
+            "storage.retry.attempts.max", "1", "upload.cleanup.timeout.ms", "50", "upload.outage.failures", "1"));
+        away.put("delete.handover.ms", "500");
+        storage.configure(away);
+        metadata.configure(Map.of("broker.id", 77, "undercroft.metadata.log", "embedded",
+            "undercroft.metadata.embedded.path", folder.resolve("joined").toString()));
+        TopicIdPartition partition = Segments.partition("joined");
+        metadata.onPartitionLeadershipChanges(Set.of(partition), Set.of());
+        awaitReady(partition);
+        ObjectName dangling = new ObjectName(
+            "kafka.server:type=BrokerTopicMetrics,name=DanglingRemoteLogCount,topic=joined");
+        long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(10);
+        while (!ManagementFactory.getPlatformMBeanServer().isRegistered(dangling) && System.nanoTime() < end) {
+            Thread.sleep(20);
+        }
+        assertEquals(0L, ManagementFactory.getPlatformMBeanServer().getAttribute(dangling, "Value"));
+        RemoteLogSegmentMetadata segment = Segments.of(partition, 0, 1000);
+        metadata.addRemoteLogSegmentMetadata(segment).get(30, TimeUnit.SECONDS);
+        LogSegmentData data = Segments.files(folder, 1000, false);
+        assertThrows(RemoteStorageException.class, () -> storage.copyLogSegmentData(segment, data));
+        assertThrows(ReplicaNotAvailableException.class,
+            () -> metadata.addRemoteLogSegmentMetadata(Segments.of(partition, 100, 1000)));
+        storage.deleteLogSegmentData(segment);
+        metadata.close();
+        assertFalse(ManagementFactory.getPlatformMBeanServer().isRegistered(dangling));
     }
 }

@@ -245,12 +245,12 @@ final class Cluster implements Brokers, AutoCloseable {
         TopicPartition tp = new TopicPartition(topic, partition);
         Await.until("broker " + to + " to be in sync", SOON, () -> describe(topic).partitions().get(partition).isr().stream()
                 .anyMatch(n -> n.id() == to));
-        List<Integer> replicas = describe(topic).partitions().get(partition).replicas().stream().map(Node::id).toList();
-        List<Integer> ordered = Stream.concat(Stream.of(to), replicas.stream().filter(id -> id != to)).toList();
         Await.until("broker " + to + " to lead " + tp, SOON, () -> {
             if (Integer.valueOf(to).equals(leaders(topic).get(partition))) {
                 return true;
             }
+            List<Integer> replicas = describe(topic).partitions().get(partition).replicas().stream().map(Node::id).toList();
+            List<Integer> ordered = Stream.concat(Stream.of(to), replicas.stream().filter(id -> id != to)).toList();
             admin().alterPartitionReassignments(Map.of(tp, Optional.of(new NewPartitionReassignment(ordered)))).all().get();
             admin().electLeaders(ElectionType.PREFERRED, Set.of(tp)).partitions().get();
             return Integer.valueOf(to).equals(leaders(topic).get(partition));

@@ -12,8 +12,8 @@ import java.util.Map;
 
 /** How all must end, whatever happened: all can be read, nothing lies in the store that shouldn't, nothing is left to do. */
 final class EndState {
-    /** Longer than all that is waited for: a lease, a grace, a topic that must be missing twice. */
-    static final Duration LIMIT = Duration.ofSeconds(120);
+    /** Longer than all that is waited for: a lease, a grace, a topic that must be missing twice, the two minutes after a copy. */
+    static final Duration LIMIT = Duration.ofSeconds(200);
 
     private EndState() {}
 
