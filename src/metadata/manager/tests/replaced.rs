@@ -96,6 +96,9 @@ async fn a_write_under_way_to_the_log_before_is_not_said_to_be_done_and_ends() {
     *log.shape.lock() = shape(2);
     log.store(0, None, finished(7));
     log.store(0, None, finished(8));
+    let core = &manager.lifetime.core;
+    until("noticed", || core.shape().is_some_and(|shape| shape.id == Some(KafkaUuid([2; 16])))).await;
+    until("forgotten", || core.log_to_take_up().is_none()).await;
     log.hold_reading(false);
     until("taken up", || starts(&manager) == [70, 80]).await;
     log.are_appends_held.send_replace(false);
