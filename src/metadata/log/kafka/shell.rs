@@ -55,7 +55,7 @@ impl KafkaLog {
         }
         let admin = Admin::new(&settings.admin)?;
         // Long before the first record: an idempotent producer needs half a second until it may write.
-        let writer = Writer::start(settings.producer.clone(), settings.line_timeout)?;
+        let writer = Writer::start(settings.producer.clone(), &settings.servers, settings.line_timeout)?;
         Ok(Self {
             inner: Arc::new(Inner {
                 settings: Arc::new(settings),
