@@ -23,7 +23,6 @@ mod leadership;
 mod levels;
 mod local_log;
 mod meta_partition;
-mod quiet;
 mod reader;
 mod reading;
 mod startup;
@@ -50,6 +49,7 @@ use crate::model::{
 use super::MetadataError;
 use super::log::MetadataLog;
 use super::partition::PartitionState;
+use super::quiet;
 
 use close::Lifetime;
 use core::Core;

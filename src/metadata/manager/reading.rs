@@ -191,6 +191,12 @@ impl Reading {
         (self.caught_up, self.is_assigned) = (now, false);
         self.slot = Slot::default();
     }
+
+    /// As [`Reading::begin_again`], with a log that has nothing in common with the one before.
+    pub(super) fn begin_with_another_log(&mut self, now: Instant) {
+        self.begin_again(now);
+        (self.overdue, self.gap) = (0, None);
+    }
 }
 
 impl Readings {

@@ -15,6 +15,12 @@ const DOING: &str = "opening the log of remote segment metadata";
 /// A broker opens its own listener after this manager, and other brokers start beside it.
 const PATIENCE: Duration = Duration::from_secs(30);
 
+/// How often the log is looked at, at least: three questions to brokers.
+const LOOK_MAX: Duration = Duration::from_secs(30);
+
+/// How often it is looked whether the reader has begun with another log.
+const TAKE_UP_PAUSE: Duration = Duration::from_millis(10);
+
 /// A defect that does not pass is not to fill the log of the broker.
 const PANIC_PAUSE_MAX: Duration = Duration::from_secs(300);
 
@@ -36,29 +42,71 @@ pub(super) fn look_again(core: &Arc<Core>, why: &str) {
         return;
     }
     supervise(core, |core| async move {
-        if let Some(shape) = ensure(&core).await {
-            core.set_shape(shape);
-            core.end_doubt();
-            // Whoever had trouble has it until the end is met again, and perhaps nobody writes.
-            for meta in core.directory.read().meta.values() {
-                meta.ask();
+        loop {
+            let Some(shape) = ensure(&core).await else { return };
+            if !take_up(&core, shape).await {
+                break;
             }
-            core.bell.ring();
+            // The reader of the log before may have found meanwhile that it is gone.
         }
+        core.end_doubt();
+        let mut losses = Vec::new();
+        // Whoever had trouble has it until the end is met again, and perhaps nobody writes.
+        for meta in core.directory.read().meta.values() {
+            losses.extend(meta.take_loss_unsaid());
+            meta.ask();
+        }
+        if let Some(first) = losses.first() {
+            let partitions = losses.len();
+            tracing::error!(
+                "{first} So it is with {partitions} metadata partitions, which are not ready unless their records come \
+                 back. Restart this broker to go on with what the log has now"
+            );
+        }
+        core.bell.ring();
     });
+}
+
+/// Goes on with what the log is now; tells whether it is another one than before, which the reader begins to read then.
+async fn take_up(core: &Core, shape: LogShape) -> bool {
+    let another = another(core, &shape);
+    match &another {
+        None => core.set_shape(shape),
+        Some(why) => {
+            tracing::warn!(
+                "the log of remote segment metadata {why}. It is read from its start and written to from now on. What the \
+                 log before had is gone, unless it is imported (`undercroft metadata import`): segments that are only \
+                 known from there can be neither read nor deleted"
+            );
+            core.replace_log(shape);
+        }
+    }
+    while core.log_to_take_up().is_some() && !core.is_closed() {
+        core.sleep(TAKE_UP_PAUSE).await;
+    }
+    another.is_some()
+}
+
+/// What is to be said if the log is not the one that is read.
+fn another(core: &Core, shape: &LogShape) -> Option<String> {
+    let (before, now) = (core.shape()?.id?, shape.id?);
+    (before != now).then(|| format!("was deleted and another one has its name (its id is {now} and was {before})"))
 }
 
 /// Somebody may delete the log, make another one of its name, or change its settings, and nobody else tells of it.
 async fn watch(core: &Arc<Core>) {
     loop {
-        core.sleep(core.options.decide / 2).await;
+        core.sleep(LOOK_MAX.min(core.options.decide / 2)).await;
         let looked = tokio::select! {
             () = core.closed() => return,
             looked = core.log.ensure() => looked,
         };
         match looked {
-            Ok(shape) => match unfit(core, shape.partitions) {
-                None => core.set_shape(shape),
+            Ok(shape) => match unfit(core, shape.partitions).or_else(|| another(core, &shape)) {
+                None => {
+                    core.set_shape(shape);
+                    levels::look_for_loss(core, &shape);
+                }
                 Some(why) => look_again(core, &why),
             },
             Err(error @ (LogError::Mismatch { .. } | LogError::Corrupt { .. })) => look_again(core, &error.to_string()),

@@ -1,4 +1,5 @@
 //! Says a failure that comes again and again once, and then every five minutes.
+#![allow(clippy::disallowed_methods, reason = "shell: what was said a while ago is said again")]
 
 use std::mem::{Discriminant, discriminant};
 use std::time::{Duration, Instant};
@@ -11,7 +12,7 @@ const FORGOTTEN: Duration = Duration::from_secs(60);
 
 /// Remembers what was said. One for each thing that is tried again.
 #[derive(Debug, Default)]
-pub(super) struct Quiet {
+pub(in crate::metadata) struct Quiet {
     /// How long a trouble that may pass by itself may last before it is said.
     patience: Duration,
     /// The first failure of this trouble, and the last one.
@@ -30,13 +31,13 @@ enum Tone {
 
 impl Quiet {
     /// Keeps troubles that pass within `patience` to itself.
-    pub(super) fn patient(patience: Duration) -> Self {
+    pub(in crate::metadata) fn patient(patience: Duration) -> Self {
         Self { patience, ..Self::default() }
     }
 
     /// Tells of a failure: aloud if its kind is news or five minutes old, and at once if it needs somebody; otherwise at
     /// DEBUG.
-    pub(super) fn failed(&mut self, doing: &str, error: &LogError) {
+    pub(in crate::metadata) fn failed(&mut self, doing: &str, error: &LogError) {
         match self.tone(Instant::now(), error) {
             Tone::Aside => tracing::debug!("{doing} failed and is tried again: {error}"),
             Tone::Said if !error.is_retriable() => {
@@ -48,7 +49,7 @@ impl Quiet {
     }
 
     /// Tells that it works again, if a failure was told of.
-    pub(super) fn succeeded(&mut self, doing: &str) {
+    pub(in crate::metadata) fn succeeded(&mut self, doing: &str) {
         self.trouble = None;
         if self.said.take().is_some() {
             tracing::info!("{doing} works now");
