@@ -5,7 +5,7 @@ use crate::metadata::migration::{ImportError, ImportLine, ImportPlan, plan_impor
 use crate::metadata::plan::Level;
 use crate::metadata::survey::stock_records;
 use crate::model::SegmentState::DeleteStarted;
-use crate::wire::{RecordKey, decode, parse_key};
+use crate::wire::{Record, RecordKey, decode, parse_key};
 
 fn exported(topic: &Topic) -> Vec<ImportLine> {
     let evidence = topic.evidence();
@@ -79,6 +79,18 @@ fn segments_of_a_partition_that_the_topic_has_records_of_never_get_a_key_of_anot
     for (_, key, _) in &plan.records {
         assert!(parse_key(key).is_ok() && !taken.iter().any(|other| other == key));
     }
+}
+
+#[test]
+fn at_level_0_nothing_is_imported_that_ends_a_stock_consumer() {
+    let mut lines = exported(&source());
+    let at = lines.iter().position(|line| matches!(&line.record, Record::Update(_))).expect("an update");
+    if let Record::Update(record) = &mut lines[at].record {
+        record.update.state = SegmentState::Dangling;
+    }
+    let refused = plan(&lines, &Topic::default(), Level::Zero).expect_err("refused");
+    assert!(matches!(refused, ImportError::Line { line, .. } if line == lines[at].number), "{refused}");
+    assert!(plan(&lines, &Topic::default(), Level::One).is_ok());
 }
 
 #[test]
