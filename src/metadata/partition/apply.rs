@@ -154,7 +154,7 @@ impl PartitionState {
         let Some(segment) = self.take_out(place) else { return };
         let gone = Gone::new(&segment, said.seen_ms);
         if self.other_keys.is_empty(gone.holder()) {
-            self.fading.push_back((said.timestamp_ms, gone.holder().uuid));
+            self.begin_to_fade(gone.holder().uuid, said.timestamp_ms);
         }
         self.gone.insert(gone);
     }

@@ -19,7 +19,7 @@ impl PartitionState {
                 } else if let Some(gone) = state.gone.get_mut(holder) {
                     gone.usual_keys = state.other_keys.strike_short(gone.holder());
                     if state.other_keys.is_empty(gone.holder()) {
-                        state.fading.push_back((state.newest_ms, holder));
+                        state.begin_to_fade(holder, state.newest_ms);
                     }
                 }
                 Outcome::Applied

@@ -123,6 +123,15 @@ impl PartitionState {
         outcome
     }
 
+    /// The segment is gone, and is forgotten an hour of the log later.
+    pub(super) fn begin_to_fade(&mut self, segment: KafkaUuid, timestamp_ms: i64) {
+        // By an eighth, as the slab that has the segments themselves.
+        if self.fading.len() == self.fading.capacity() {
+            self.fading.reserve_exact((self.fading.len() / 8).max(4));
+        }
+        self.fading.push_back((timestamp_ms, segment));
+    }
+
     /// Forgets what is gone and has nothing that could be emptied.
     fn fade(&mut self) {
         while let Some(&(timestamp_ms, segment)) = self.fading.front()
@@ -131,6 +140,10 @@ impl PartitionState {
             self.fading.pop_front();
             if self.gone.get(segment).is_some_and(|gone| self.other_keys.is_empty(gone.holder())) {
                 self.gone.remove(segment);
+            }
+            // Nothing is left of a burst.
+            if self.fading.len() < self.fading.capacity() / 4 {
+                self.fading.shrink_to(self.fading.len() * 2);
             }
         }
     }

@@ -96,7 +96,13 @@ impl Lineage {
 
     /// Where the first of the serving ones stands that starts at `offset` or later.
     fn first_from(&self, slab: &Slab<Segment>, offset: Offset) -> usize {
-        self.serving.partition_point(|&place| self.span(slab, place).is_some_and(|span| span.start < offset))
+        let starts_before = |&place: &u32| self.span(slab, place).is_some_and(|span| span.start < offset);
+        // Copies come at the end and deletions at the start: neither has to look at those between.
+        match self.serving.as_slice() {
+            [.., last] if starts_before(last) => self.serving.len(),
+            [first, ..] if !starts_before(first) => 0,
+            serving => serving.partition_point(starts_before),
+        }
     }
 
     fn span(&self, slab: &Slab<Segment>, place: u32) -> Option<Span> {

@@ -126,7 +126,8 @@ impl PartitionState {
             state.load_gone(input)?;
         }
         for _ in 0..input.compact_array_len(24, "fading segments")? {
-            state.fading.push_back((input.i64("timestamp")?, input.uuid("fading segment")?));
+            let timestamp_ms = input.i64("timestamp")?;
+            state.begin_to_fade(input.uuid("fading segment")?, timestamp_ms);
         }
         for _ in 0..input.compact_array_len(25, "unknown segments")? {
             let (uuid, orphan) = load_orphan(input, &state.partition)?;

@@ -350,3 +350,25 @@ fn what_there_is_one_of_for_each_segment_is_small() {
     assert!(size_of::<Option<Segment>>() <= 88, "{}", size_of::<Option<Segment>>());
     assert!(size_of::<Option<Gone>>() <= 40, "{}", size_of::<Option<Gone>>());
 }
+
+#[test]
+fn a_burst_of_deletions_is_forgotten_an_hour_later_with_its_memory() {
+    let mut state = PartitionState::new(partition());
+    let mut say = |number: i64, to: SegmentState, timestamp_ms: i64| {
+        let mut metadata = whole(0, number * 10, number * 10 + 9, &[(0, number * 10)], to);
+        metadata.id.uuid = KafkaUuid::from_halves(number, number);
+        let record = Record::Segment(WholeSegment { metadata, leader_epoch: LeaderEpoch::UNKNOWN });
+        let body = Some(&record);
+        let _ = state.take(Entry { offset: 0, timestamp_ms, seen_ms: 0, key: None, body });
+        (state.gone.len(), state.fading.len(), state.fading.capacity())
+    };
+    for number in 0..1000 {
+        say(number, CopyStarted, 0);
+        let (gone, fading, capacity) = say(number, DeleteFinished, 0);
+        assert_eq!((gone, fading), (usize::try_from(number).expect("small") + 1, gone));
+        assert!(capacity <= fading + fading / 8 + 4, "{capacity} for {fading}");
+    }
+    let (gone, fading, capacity) = say(1000, CopyStarted, 3_600_001);
+    assert_eq!((gone, fading), (0, 0));
+    assert!(capacity <= 8, "{capacity}");
+}

@@ -56,7 +56,7 @@ impl PartitionState {
                     self.leave(uuid, names, false, &last, gone.seen_ms);
                 }
             } else if self.other_keys.is_empty(holder) {
-                self.fading.push_back((self.newest_ms, uuid));
+                self.begin_to_fade(uuid, self.newest_ms);
             }
         } else if let Some(orphan) = self.orphans.get_mut(&uuid) {
             orphan.updates.retain(|kept| kept.name != Some(name));
