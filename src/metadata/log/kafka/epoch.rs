@@ -82,6 +82,9 @@ impl Round<'_> {
 
     /// The epoch of each that the cluster says to be led here.
     fn ask<'p>(&self, partitions: BTreeSet<&'p Partition>) -> BTreeMap<&'p Partition, Result<i32, LogError>> {
+        if partitions.is_empty() {
+            return BTreeMap::new();
+        }
         let topics: BTreeSet<&str> = partitions.iter().map(|(topic, _)| topic.as_ref()).collect();
         let leaders = self.leaders(&topics);
         let mut answers = BTreeMap::new();
