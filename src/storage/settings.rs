@@ -181,14 +181,27 @@ fn key_prefix(config: &Config) -> Result<String, ConfigError> {
     Ok(prefix.to_owned())
 }
 
-/// Files of the key pairs, by the ids in the list. Needed for reading whether encryption is on or not.
+/// The two files of a key pair.
+const KEY_FILES: [&str; 2] = ["public", "private"];
+
+fn key_pair_ids(config: &Config) -> impl Iterator<Item = &str> {
+    let ids = config.text(&keys::KEY_PAIRS).unwrap_or_default();
+    ids.split(',').map(str::trim).filter(|id| !id.is_empty())
+}
+
+fn key_file(id: &str, which: &str) -> String {
+    format!("{}{id}.{which}.key.file", keys::KEY_PAIR_PREFIX)
+}
+
+/// Files of the key pairs. Needed for reading, whether encryption is on or not.
 fn key_pairs(config: &Config) -> Vec<KeyPairFiles> {
-    let ids = config.text(&keys::KEY_PAIRS).unwrap_or_default().split(',').map(str::trim).filter(|id| !id.is_empty());
     let file = |id: &str, which: &str| {
-        let path = config.raw(&format!("{}{id}.{which}.key.file", keys::KEY_PAIR_PREFIX))?.trim();
+        let path = config.raw(&key_file(id, which))?.trim();
         (!path.is_empty()).then(|| path.into())
     };
-    ids.map(|id| KeyPairFiles { id: id.to_owned(), public: file(id, "public"), private: file(id, "private") }).collect()
+    let [public, private] = KEY_FILES;
+    let pairs = key_pair_ids(config);
+    pairs.map(|id| KeyPairFiles { id: id.to_owned(), public: file(id, public), private: file(id, private) }).collect()
 }
 
 /// What is read, checked and handed to a folder at a time. The bytes are still in the processor's cache when they are
@@ -225,10 +238,11 @@ fn warnings(config: &Config) -> Result<Vec<String>, ConfigError> {
             _ => {}
         }
     }
-    let unknown = config.check(Side::Storage, &[keys::DRIVER_PREFIX, keys::KEY_PAIR_PREFIX])?;
+    let unknown = config.check(Side::Storage, &[keys::DRIVER_PREFIX])?;
+    let files: Vec<_> = key_pair_ids(config).flat_map(|id| KEY_FILES.map(|which| key_file(id, which))).collect();
     Ok(unknown
         .into_iter()
-        .filter(|warning| !is_harmless(&warning.key))
+        .filter(|warning| !is_harmless(&warning.key) && !files.contains(&warning.key))
         .map(|warning| {
             let name = &warning.key;
             match (keys::WITHOUT_EFFECT.iter().find(|(known, _)| known == name), warning.did_you_mean) {
@@ -392,6 +406,33 @@ mod tests {
         let settings = parse(&[("storage.backend.class", "filesystem"), ("storage.root", "/x"), ("key.prefx", "y")])
             .expect("valid");
         assert_eq!(settings.warnings, ["`key.prefx` is unknown and has no effect; did you mean `key.prefix`?"]);
+    }
+
+    #[test]
+    fn key_pairs_are_those_of_the_list_and_a_misspelt_file_is_named() {
+        let settings = parse(&[
+            ("storage.backend.class", "memory"),
+            ("encryption.key.pair.id", "new"),
+            ("encryption.key.pairs", " new , old,"),
+            ("encryption.key.pairs.new.private.key.file", "/keys/new.pem"),
+            ("encryption.key.pairs.new.public.key.file", "/keys/new.pub"),
+            ("encryption.key.pairs.old.private.key.file", " /keys/old.pem "),
+            ("encryption.key.pairs.old.private.key.fiel", "/keys/old.pem"),
+            ("encryption.key.pairs.older.private.key.file", "/keys/older.pem"),
+        ])
+        .expect("valid");
+        let pair = |id: &str, public: Option<&str>, private: &str| KeyPairFiles {
+            id: id.to_owned(),
+            public: public.map(Into::into),
+            private: Some(private.into()),
+        };
+        let expected = [pair("new", Some("/keys/new.pub"), "/keys/new.pem"), pair("old", None, "/keys/old.pem")];
+        assert_eq!(settings.key_pairs, expected);
+        assert_eq!(settings.warnings.len(), 2, "{:?}", settings.warnings);
+        for (warning, key) in settings.warnings.iter().zip(["old.private.key.fiel", "older.private.key.file"]) {
+            assert!(warning.starts_with(&format!("`encryption.key.pairs.{key}` is unknown")), "{warning}");
+        }
+        assert!(parse(&[("storage.backend.class", "memory")]).expect("valid").key_pairs.is_empty());
     }
 
     #[test]
