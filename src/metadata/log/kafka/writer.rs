@@ -23,6 +23,10 @@ const POLL: Duration = Duration::from_millis(100);
 const POLL_IN_NEED: Duration = Duration::from_millis(5);
 /// How often a client that could not be made anew is tried again.
 const REBUILD_PAUSE: Duration = Duration::from_secs(1);
+/// A client that failed for good at this age or later did work: the next one is made at once.
+const HEALTHY: Duration = Duration::from_secs(60);
+/// Longest pause before a client that is made because the last ones failed young.
+const REBUILD_PAUSE_MAX: Duration = Duration::from_secs(5);
 /// How long closing waits for what is under way.
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -146,6 +150,8 @@ fn offer(producer: Option<&Producer>, waiting: Waiting) -> Option<Waiting> {
 
 impl Shared {
     fn run(&self) {
+        let mut failures = Failures::default();
+        let mut born = Instant::now();
         loop {
             let (producer, in_need, closed) = {
                 let state = self.state.lock();
@@ -159,15 +165,18 @@ impl Shared {
                     producer.handle().poll(if in_need { POLL_IN_NEED } else { POLL });
                     // Each was logged when it came, and each record is told its own.
                     producer.handle().take_errors();
-                    if let Some((_, why)) = producer.handle().fatal() {
-                        tracing::warn!(target: "undercroft::kafka", "the producer failed for good ({why}); making another");
+                    if let Some((code, why)) = producer.handle().fatal() {
                         self.state.lock().producer = None;
                         // What it had fails now; the reports are called in here.
                         drop(producer);
+                        self.pause(failures.next_pause(code, &why, born.elapsed()));
                         continue;
                     }
                 }
-                None => self.rebuild(),
+                None => {
+                    self.rebuild();
+                    born = Instant::now();
+                }
             }
             self.serve_line();
         }
@@ -217,5 +226,46 @@ impl Shared {
         for waiting in line {
             let _ = waiting.report.send(Err(Code::of(RespErr::RD_KAFKA_RESP_ERR__DESTROY)));
         }
+    }
+}
+
+/// Clients that failed for good, one after the other. Without the right to write each does so as soon as it is made, in use
+/// or not.
+#[derive(Default)]
+struct Failures {
+    last: Option<Code>,
+    pause: Duration,
+}
+
+impl Failures {
+    /// How long to wait before the next client is made. Says why, but not the same again and again.
+    fn next_pause(&mut self, code: Code, why: &str, age: Duration) -> Duration {
+        let is_again = age < HEALTHY && self.last == Some(code);
+        if is_again {
+            tracing::debug!(target: "undercroft::kafka", "the producer failed for good again ({why}); making another");
+            self.pause = (self.pause * 2).clamp(REBUILD_PAUSE, REBUILD_PAUSE_MAX);
+        } else {
+            tracing::warn!(target: "undercroft::kafka", "the producer failed for good ({why}); others are made until one works");
+            self.pause = Duration::ZERO;
+        }
+        self.last = Some(code);
+        self.pause
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_client_is_followed_at_once_unless_the_last_one_failed_young_of_the_same() {
+        let refused = || Code::of(RespErr::RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED);
+        let young = Duration::from_millis(20);
+        let mut failures = Failures::default();
+        let seconds: Vec<u64> = (0..5).map(|_| failures.next_pause(refused(), "refused", young).as_secs()).collect();
+        assert_eq!(seconds, [0, 1, 2, 4, 5]);
+        let other = Code::of(RespErr::RD_KAFKA_RESP_ERR_INVALID_PRODUCER_EPOCH);
+        assert_eq!(failures.next_pause(other, "fenced", young), Duration::ZERO);
+        assert_eq!(failures.next_pause(other, "fenced", HEALTHY), Duration::ZERO);
     }
 }

@@ -80,11 +80,12 @@ pub(super) unsafe extern "C" fn on_log(
 }
 
 /// From syslog's levels. A broker that is away is said again and again, by facility FAIL; whoever waits for it is told by
-/// an error of its own. So it is with a coordinator that is still loading, which every cluster's first start has.
+/// an error of its own. So it is with a coordinator that is still loading, which every cluster's first start has. A client
+/// that failed for good, by facility FATAL, is told of by whoever makes the next.
 fn severity(level: c_int, facility: &str, line: &str) -> Level {
     let is_usual = facility == "GETPID" && line.contains("load in progress");
     match level {
-        _ if facility == "FAIL" || facility == "ERROR" || is_usual => Level::DEBUG,
+        _ if matches!(facility, "FAIL" | "FATAL" | "ERROR") || is_usual => Level::DEBUG,
         ..=3 => Level::ERROR,
         4 => Level::WARN,
         5 => Level::INFO,
@@ -103,6 +104,7 @@ mod tests {
         assert_eq!(severity(4, "GETPID", line), Level::DEBUG);
         assert_eq!(severity(4, "GETPID", "Cluster authorization failed"), Level::WARN);
         assert_eq!(severity(3, "FAIL", "Connection refused"), Level::DEBUG);
+        assert_eq!(severity(0, "FATAL", "Cluster authorization failed"), Level::DEBUG);
         assert_eq!(severity(3, "CONFWARN", "x"), Level::ERROR);
     }
 }
