@@ -200,7 +200,8 @@ impl Reading {
     /// As [`Reading::begin_again`], with a log that has nothing in common with the one before.
     pub(super) fn begin_with_another_log(&mut self, now: Instant) {
         self.begin_again(now);
-        (self.overdue, self.gap) = (0, None);
+        self.overdue = 0;
+        self.gaps.clear();
     }
 }
 
