@@ -50,7 +50,12 @@ fn recognise(found: LogShape, known: &LogShape) -> Result<LogShape, String> {
             "it was deleted and another topic has its name: that one has the id {found}, this broker read the one with \
              {known}; nothing is written to it, and restarting this broker goes on with what it has"
         )),
-        _ => Ok(LogShape { id: found.id.or(known.id), is_new: known.is_new, ..found }),
+        _ => {
+            // Questions that could be done without this time: how long a tombstone is shown is not forgotten for that.
+            let told = if found.cleanup == Cleanup::Unknown { known } else { &found };
+            let (cleanup, delete_retention) = (told.cleanup, told.delete_retention);
+            Ok(LogShape { id: found.id.or(known.id), is_new: known.is_new, cleanup, delete_retention, ..found })
+        }
     }
 }
 
@@ -217,6 +222,17 @@ mod tests {
         assert_eq!(recognise(shape(1), &shape(1)), Ok(shape(1)));
         assert_eq!(recognise(LogShape::of(5), &shape(1)), Ok(shape(1)), "nobody could tell the id just now");
         assert_eq!(recognise(shape(1), &LogShape::of(5)), Ok(shape(1)));
+    }
+
+    #[test]
+    fn settings_that_nobody_tells_for_a_moment_are_as_they_were() {
+        let hours = |hours: u64| Some(Duration::from_secs(hours * 3600));
+        let known = LogShape { cleanup: Cleanup::Compact, delete_retention: hours(1), ..LogShape::of(5) };
+        assert_eq!(recognise(LogShape::of(5), &known), Ok(known));
+        let changed = LogShape { delete_retention: hours(24), ..known };
+        assert_eq!(recognise(changed, &known), Ok(changed));
+        let deletes = LogShape { cleanup: Cleanup::Delete, ..LogShape::of(5) };
+        assert_eq!(recognise(deletes, &known), Ok(deletes));
     }
 
     #[test]
