@@ -170,8 +170,11 @@ async fn topics_are_told_from_missing_ones_and_from_those_that_took_their_name()
     assert!(matches!(log.presence(&names).await, Err(LogError::Closed { .. })));
 }
 
-/// Keys and values of what a partition has.
-fn contents(log: &KafkaLog, partition: i32) -> Vec<(Option<Vec<u8>>, Option<Vec<u8>>)> {
+/// Key and value of a record.
+type Contents = (Option<Vec<u8>>, Option<Vec<u8>>);
+
+/// What a partition has.
+fn contents(log: &KafkaLog, partition: i32) -> Vec<Contents> {
     let mut reader = log.reader().expect("a reader");
     reader.assign(partition, 0).expect("assigns");
     let (mut contents, mut is_done) = (Vec::new(), false);
