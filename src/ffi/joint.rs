@@ -149,6 +149,10 @@ impl Table {
         if let Some(Member::Storage(storage)) = self.member(pair.storage) {
             storage.part();
         }
+        // Whoever copies from now on, that one would say of every copy that it isn't running.
+        if let Some(Member::Metadata(metadata)) = self.member(pair.metadata) {
+            metadata.part();
+        }
         Some(pair)
     }
 }

@@ -13,6 +13,7 @@ mod manager;
 pub mod migration;
 pub mod partition;
 pub mod plan;
+mod quiet;
 pub mod survey;
 
 pub use error::MetadataError;

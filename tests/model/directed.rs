@@ -69,12 +69,15 @@ fn a_refused_finish_is_not_said_in_another_way() {
         Learn { b: 1, epoch: true },
         Pass { sleeper: 0, rounds: 2, s: 600, nonce: 1 },
         Settle { b: 0 },
+        Upkeep { b: 1, nonce: 9 },
         Step { b: 0, seg: 0, how: Well },
         Settle { b: 0 },
+        Settle { b: 1 },
     ];
     holds(&LEVEL_2, &ops);
     let faults = Faults { fault: Some(Fault::RefusedFinishIsWritten), ..Faults::default() };
-    assert!(replay(&LEVEL_2, &ops, faults).is_some());
+    let violation = replay(&LEVEL_2, &ops, faults).map(|violation| violation.check);
+    assert_eq!(violation, Some("a live segment is deleted only on a broker's order"));
 }
 
 /// A leader may delete an attempt that another one is still copying.

@@ -2,7 +2,8 @@
 //!
 //! A producer's records arrive in its order. When it breaks, its callers are told that what is under way failed, and each
 //! of these is lost or arrives at any time, in any order, until the delivery timeout has passed; so are those of a process
-//! that died. Only what a stock broker sent may arrive twice: our producers are idempotent.
+//! that died. Only what a stock broker sent may arrive twice, and then before anything else of that broker: our
+//! producers are idempotent, and a stock broker's has one request in flight.
 
 use undercroft::metadata::plan::Level;
 use undercroft::model::SegmentState;
@@ -54,7 +55,7 @@ impl World {
         if sent.key.is_some() || now_ms - sent.sent_ms > crate::world::DELIVERY_MS {
             return false;
         }
-        self.stragglers.push(sent);
+        self.append_sent(&sent);
         true
     }
 

@@ -45,7 +45,7 @@ pub enum Op {
     Lose {
         i: u8,
     },
-    /// The broker's last record that arrived, if a stock broker sent it, is on its way a second time.
+    /// The broker's last record that arrived, if a stock broker sent it, arrives a second time.
     Repeat {
         b: B,
     },

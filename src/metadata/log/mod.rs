@@ -35,6 +35,8 @@ pub struct LogShape {
     pub is_new: bool,
     /// Whether nobody but this program has ever written to it.
     pub is_ours_alone: bool,
+    /// Whether it is known to be set, itself and not by a default, to keep all that counts: somebody made it on purpose.
+    pub is_kept: bool,
 }
 
 impl LogShape {
@@ -42,7 +44,7 @@ impl LogShape {
     #[must_use]
     pub const fn of(partitions: i32) -> Self {
         let (id, cleanup, delete_retention) = (None, Cleanup::Unknown, None);
-        Self { partitions, id, cleanup, delete_retention, is_new: false, is_ours_alone: false }
+        Self { partitions, id, cleanup, delete_retention, is_new: false, is_ours_alone: false, is_kept: false }
     }
 }
 
@@ -82,8 +84,9 @@ impl Cleanup {
 #[async_trait]
 pub trait MetadataLog: Send + Sync + 'static {
     /// Makes the log usable, creating it if it is missing. Called again and again until it succeeds, and now and then
-    /// after that. A log that was usable once and is gone, or another one now, is [`LogError::Mismatch`]: it is never
-    /// created again by this object, and not written to.
+    /// after that. A log that was usable once and is gone is [`LogError::Mismatch`]: it is never created again by this
+    /// object, and not written to. So is another one in its place, unless that [`LogShape::is_kept`]: then it is told by
+    /// its [`LogShape::id`], and written to from then on.
     async fn ensure(&self) -> Result<LogShape, LogError>;
 
     /// Appends one record and resolves to its offset once it is durable.

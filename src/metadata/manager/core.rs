@@ -1,7 +1,7 @@
 //! What all parts of a manager share.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex, RwLock};
@@ -43,6 +43,11 @@ pub(super) struct Core {
     is_in_doubt: AtomicBool,
     /// What the log looked like when it was looked at last.
     shape: RwLock<Option<LogShape>>,
+    /// How often another log took the place of the one that was read, and how often the reader has begun with it.
+    replaced: AtomicU64,
+    taken_up: AtomicU64,
+    /// Whether somebody was told what a log cleaner will take away.
+    pub(super) is_loss_said: Mutex<bool>,
     /// Why the log could not be reached yet, or is in doubt.
     pub(super) startup_failure: Mutex<Option<String>>,
     /// Why the log is not read at the moment.
@@ -113,6 +118,9 @@ impl Core {
             questions: Semaphore::new(QUESTIONS_MAX),
             is_in_doubt: AtomicBool::new(false),
             shape: RwLock::default(),
+            replaced: AtomicU64::new(0),
+            taken_up: AtomicU64::new(0),
+            is_loss_said: Mutex::default(),
             startup_failure: Mutex::default(),
             reading_failure: Mutex::default(),
             epochs_quiet: Mutex::default(),
@@ -166,6 +174,26 @@ impl Core {
 
     pub(super) fn set_shape(&self, shape: LogShape) {
         *self.shape.write() = Some(shape);
+    }
+
+    /// Another log has taken the place of the one that was read: the reader is to begin anew, in doubt.
+    pub(super) fn replace_log(&self, shape: LogShape) {
+        self.set_shape(shape);
+        self.replaced.fetch_add(1, Ordering::AcqRel);
+        self.bell.ring();
+    }
+
+    /// Which log the reader has to begin with, if it has not.
+    pub(super) fn log_to_take_up(&self) -> Option<u64> {
+        let replaced = self.replaced.load(Ordering::Acquire);
+        (self.taken_up.load(Ordering::Acquire) != replaced).then_some(replaced)
+    }
+
+    /// The reader has forgotten all of the logs before `log`.
+    pub(super) fn take_up_log(&self, log: u64) {
+        self.is_ready_said.store(false, Ordering::Release);
+        self.taken_up.store(log, Ordering::Release);
+        self.count_partitions();
     }
 
     /// Nothing is taken for the truth until [`Core::end_doubt`]. Tells whether that is news.

@@ -65,9 +65,11 @@ fn fingerprint(timestamp_ms: i64, key: Option<&[u8]>, value: Option<&[u8]>) -> u
 mod tests {
     use super::*;
 
+    type Form = (i64, Option<&'static [u8]>, Option<&'static [u8]>);
+
     #[test]
     fn a_record_is_known_again_by_its_copy_and_by_its_fingerprint() {
-        let forms: [(i64, Option<&[u8]>, Option<&[u8]>); 6] = [
+        let forms: [Form; 6] = [
             (1, Some(b"ab"), Some(b"c")),
             (1, Some(b"a"), Some(b"bc")),
             (2, Some(b"ab"), Some(b"c")),

@@ -62,6 +62,18 @@ pub(super) fn end_is_met(core: &Arc<Core>, meta: &Arc<MetaPartition>, end: i64, 
     });
 }
 
+/// Somebody may have had the log compacted just now.
+pub(super) fn look_for_loss(core: &Core, shape: &LogShape) {
+    let mut is_said = core.is_loss_said.lock();
+    // Whoever does it twice is told twice.
+    *is_said &= shape.cleanup.is_compacted();
+    let metas: Vec<_> = core.directory.read().meta.values().cloned().collect();
+    // What is not read to its end may find keys farther on.
+    for meta in metas.iter().filter(|meta| meta.met() > 0 && !meta.is_read_again()) {
+        warn_of_loss(meta, Some(shape), &mut is_said);
+    }
+}
+
 /// A round is over: tells once if the log cleaner may drop what only records without a key say. Nothing is done about it, as
 /// that needs the migration.
 pub(super) fn warn_of_loss(meta: &MetaPartition, shape: Option<&LogShape>, is_said: &mut bool) {

@@ -33,6 +33,8 @@ pub(super) struct MetaPartition {
     /// Whether records that were read are no longer in the log. For good, unless the last of them is met again: what took
     /// their place was passed over.
     has_lost_records: AtomicBool,
+    /// Whether that is still to be said, if nothing better is found.
+    is_loss_unsaid: AtomicBool,
     /// Why everything is read again from the start, while it is.
     again: Mutex<Option<&'static str>>,
     is_read_again: AtomicBool,
@@ -60,6 +62,7 @@ impl MetaPartition {
             trouble: Mutex::new(None),
             has_trouble: AtomicBool::new(false),
             has_lost_records: AtomicBool::new(false),
+            is_loss_unsaid: AtomicBool::new(false),
             again: Mutex::new(None),
             is_read_again: AtomicBool::new(false),
             level: Mutex::new(level),
@@ -175,6 +178,19 @@ impl MetaPartition {
         }
     }
 
+    /// As [`MetaPartition::read_again`], of another log: what was wrong with the one before is no matter, and what its
+    /// level was.
+    pub(super) fn begin_with_another_log(&self, why: &'static str) {
+        self.read_again(why);
+        self.find_records();
+        self.has_trouble.store(false, Ordering::Release);
+        *self.trouble.lock() = None;
+        self.has_newer.store(false, Ordering::Release);
+        self.is_too_new.store(false, Ordering::Release);
+        *self.known_as_of.lock() = None;
+        self.set_level(Level::Zero);
+    }
+
     /// Whether states lack what is being read again. To be asked by whoever holds the lock of one, as it may have been
     /// ready a moment before.
     pub(super) fn is_read_again(&self) -> bool {
@@ -234,9 +250,17 @@ impl MetaPartition {
         self.has_trouble.fetch_or(is_fatal, Ordering::AcqRel);
     }
 
-    /// The log ends before what was read of it. Tells whether that is news.
+    /// The log ends before what was read of it; said once the log was looked at. Tells whether that is news.
     pub(super) fn lose_records(&self) -> bool {
-        !self.has_lost_records.swap(true, Ordering::AcqRel)
+        let is_news = !self.has_lost_records.swap(true, Ordering::AcqRel);
+        self.is_loss_unsaid.fetch_or(is_news, Ordering::AcqRel);
+        is_news
+    }
+
+    /// What is to be said of records that were lost.
+    pub(super) fn take_loss_unsaid(&self) -> Option<String> {
+        let is_due = self.is_loss_unsaid.swap(false, Ordering::AcqRel);
+        self.trouble().filter(|_| is_due)
     }
 
     pub(super) fn has_lost_records(&self) -> bool {
@@ -245,6 +269,7 @@ impl MetaPartition {
 
     /// They are there after all.
     pub(super) fn find_records(&self) {
+        self.is_loss_unsaid.store(false, Ordering::Release);
         self.has_lost_records.store(false, Ordering::Release);
     }
 

@@ -23,10 +23,10 @@ mod leadership;
 mod levels;
 mod local_log;
 mod meta_partition;
-mod quiet;
 mod reader;
 mod reading;
 mod startup;
+mod supervise;
 #[cfg(test)]
 mod tests;
 mod upkeep;
@@ -50,6 +50,7 @@ use crate::model::{
 use super::MetadataError;
 use super::log::MetadataLog;
 use super::partition::PartitionState;
+use super::quiet;
 
 use close::Lifetime;
 use core::Core;
@@ -257,10 +258,16 @@ impl MetadataManager {
         })
     }
 
-    /// Joins the storage side of this process, for good: abandoned copies and deletions without an end are cleaned up with
-    /// it, and no copy begins while its store is down. Without one they are only claimed and shown.
+    /// Joins the storage side of this process: abandoned copies and deletions without an end are cleaned up with it, and no
+    /// copy begins while its store is down. Without one they are only claimed and shown. It takes the place of one that was
+    /// joined before.
     pub fn join(&self, objects: Arc<dyn SegmentObjects>) {
         self.lifetime.core.upkeep.join(objects);
+    }
+
+    /// Ends a [`MetadataManager::join`].
+    pub fn part(&self) {
+        self.lifetime.core.upkeep.part();
     }
 
     /// What the storage side of this process may ask. It keeps no manager alive, and knows nothing once that is closed.

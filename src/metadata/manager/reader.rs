@@ -21,6 +21,7 @@ const POLL_MAX: Duration = Duration::from_millis(500);
 const PATIENCE: Duration = Duration::from_secs(10);
 /// How often a log that seems to be another one is looked at for the last record that is known.
 const PROVE_PAUSE: Duration = Duration::from_secs(5);
+const ANOTHER: &str = "the log was deleted and another one has its name, which is read from its start";
 const READING: &str = "reading the log of remote segment metadata";
 
 /// What one poll brought, told to the waiters at once.
@@ -51,9 +52,9 @@ pub(super) fn run(core: &Arc<Core>) {
         quiet: Quiet::patient(PATIENCE),
         pause: core.options.retry_pause,
         reconciled: None,
-        is_loss_said: false,
     };
     while !core.is_closed() {
+        thread.take_up();
         if core.directory.read().partitions().is_none() {
             core.bell.wait(POLL_MAX);
             core.bell.take();
@@ -83,8 +84,6 @@ struct Thread<'a> {
     quiet: Quiet,
     pause: Duration,
     reconciled: Option<Instant>,
-    /// Whether somebody was told what a log cleaner will take away.
-    is_loss_said: bool,
 }
 
 impl Thread<'_> {
@@ -105,10 +104,28 @@ impl Thread<'_> {
         self.reconciled = None;
     }
 
-    /// Reads until the manager is closed (nothing) or the reader is of no use any more (why).
+    /// Forgets the log that was read if another one has taken its place.
+    fn take_up(&mut self) {
+        let Some(log) = self.core.log_to_take_up() else { return };
+        let metas: Vec<_> = self.core.directory.read().meta.values().cloned().collect();
+        for meta in metas {
+            self.checkpoints.forget(self.core, meta.index);
+            let live = i64::try_from(meta.live_segments()).unwrap_or(0);
+            meta.begin_with_another_log(ANOTHER);
+            self.core.instruments.segments_live.add(-live);
+            self.core.waiters.lock().begin_with_another_log(meta.index);
+            meta.ask();
+        }
+        let now = Instant::now();
+        self.readings.iter_mut().for_each(|reading| reading.begin_with_another_log(now));
+        self.reconciled = None;
+        self.core.take_up_log(log);
+    }
+
+    /// Reads until the manager is closed or there is another log (nothing), or the reader is of no use any more (why).
     fn read(&mut self, reader: &mut dyn LogReader) -> Option<LogError> {
         loop {
-            if self.core.is_closed() {
+            if self.core.is_closed() || self.core.log_to_take_up().is_some() {
                 return None;
             }
             let is_due = self.reconciled.is_none_or(|at| at.elapsed() >= POLL_MAX);
@@ -186,7 +203,7 @@ impl Thread<'_> {
         let forgetting = Forgetting::of(shape.as_ref());
         // One look at the clock for all that a poll brings: a poll is short.
         let (now, seen_ms) = (Instant::now(), now_ms());
-        let Self { core, intake, readings, quiet, pause, is_loss_said, .. } = self;
+        let Self { core, intake, readings, quiet, pause, .. } = self;
         let polled = reader.poll(POLL_MAX, &mut |event| match event {
             LogEvent::Record { partition, offset, timestamp_ms, key, value } => {
                 let Some(reading) = readings.get_mut(partition) else { return };
@@ -241,7 +258,7 @@ impl Thread<'_> {
                 levels::end_is_met(core, &reading.meta, next_offset, shape.as_ref());
                 if reading.meta.meet(reading.round) {
                     progress.are_rounds_met = true;
-                    levels::warn_of_loss(&reading.meta, shape.as_ref(), is_loss_said);
+                    levels::warn_of_loss(&reading.meta, shape.as_ref(), &mut core.is_loss_said.lock());
                 }
                 if reading.meta.asked() > reading.round {
                     core.bell.ring();
@@ -249,7 +266,12 @@ impl Thread<'_> {
             }
             LogEvent::Trouble { partition, error } => {
                 core.instruments.log_failures.increment();
-                quiet.failed(READING, &error);
+                if core.is_doubted() && matches!(error, LogError::Mismatch { .. }) {
+                    // Whoever looks at the log tells more of it.
+                    tracing::debug!("{READING}: {error}");
+                } else {
+                    quiet.failed(READING, &error);
+                }
                 let is_fatal = matches!(error, LogError::Mismatch { .. } | LogError::Corrupt { .. });
                 let is_meant = |index: i32| partition.is_none_or(|partition| partition == index);
                 for reading in readings.iter().filter(|reading| is_meant(reading.meta.index)) {
@@ -333,11 +355,11 @@ fn shrunk(core: &Arc<Core>, reading: &Reading, end: i64) {
 }
 
 /// What is known is of another log. That does not pass when this one has grown, as the records that took the place of the
-/// lost ones are not applied.
+/// lost ones are not applied. Looking at the log tells whether it is one that can be begun with.
 fn lost(core: &Arc<Core>, reading: &Reading, why: String) {
+    reading.meta.set_trouble(why.clone(), true);
     if reading.meta.lose_records() {
-        tracing::error!("{why} Restart this broker to go on with what the log has now");
+        tracing::debug!("{why}");
     }
     startup::look_again(core, &why);
-    reading.meta.set_trouble(why, true);
 }

@@ -4,10 +4,12 @@
 //! without a key that it dropped. After either, everything is read again from the start, so that what is known is what
 //! every other reader of the log knows.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::metadata::log::LogShape;
+use crate::metadata::plan::Level;
 
 use super::checkpoint::{Restored, Slot};
 use super::directory::MetaPartition;
@@ -43,8 +45,9 @@ pub(super) struct Reading {
     overdue: u32,
     /// Records without a key that were applied since the start.
     pub(super) unkeyed: u64,
-    /// Where the gap was for which everything is read again, as it will be there again.
-    gap: Option<i64>,
+    /// Where the gaps were for which everything was read again, as they may be there again. Each costs a whole reading, so
+    /// they are few.
+    gaps: BTreeSet<i64>,
     /// Why everything is to be read again.
     pub(super) is_to_begin_again: Option<&'static str>,
     /// Whether the poll under way has moved the position.
@@ -104,7 +107,7 @@ impl Reading {
             caught_up: now,
             overdue: 0,
             unkeyed: 0,
-            gap: None,
+            gaps: BTreeSet::new(),
             is_to_begin_again: None,
             is_moved: false,
             is_unproven: false,
@@ -138,6 +141,8 @@ impl Reading {
     pub(super) fn prove(&mut self, is_same: bool) {
         self.is_unproven = false;
         if !is_same {
+            // Only a level that the log itself shows lets anybody write more than stock brokers can read.
+            self.meta.set_level(Level::Zero);
             self.is_to_begin_again = Some(FOREIGN);
         }
     }
@@ -164,8 +169,8 @@ impl Reading {
         if self.is_to_begin_again.is_some() {
             return false;
         }
-        if offset > self.position && self.unkeyed > 0 && log.are_unkeyed_dropped && self.gap != Some(self.position) {
-            self.gap = Some(self.position);
+        let is_gap = offset > self.position && self.unkeyed > 0 && log.are_unkeyed_dropped;
+        if is_gap && self.gaps.insert(self.position) {
             self.is_to_begin_again = Some(GAP);
         } else if log.away_max.is_some_and(|max| self.is_overdue(max, now)) {
             self.overdue += 1;
@@ -190,6 +195,13 @@ impl Reading {
         (self.position, self.last, self.unkeyed) = (0, LastRecord::default(), 0);
         (self.caught_up, self.is_assigned) = (now, false);
         self.slot = Slot::default();
+    }
+
+    /// As [`Reading::begin_again`], with a log that has nothing in common with the one before.
+    pub(super) fn begin_with_another_log(&mut self, now: Instant) {
+        self.begin_again(now);
+        self.overdue = 0;
+        self.gaps.clear();
     }
 }
 
@@ -225,7 +237,6 @@ impl Readings {
 mod tests {
     use super::*;
     use crate::metadata::log::Cleanup;
-    use crate::metadata::plan::Level;
 
     const HOUR: Duration = Duration::from_secs(3600);
 
@@ -269,6 +280,37 @@ mod tests {
         assert!(reading.may_go_on(6, now, log(2)), "it belongs to the log");
         reading.position = 9;
         assert!(!reading.may_go_on(10, now, log(2)), "another one does not");
+    }
+
+    #[test]
+    fn a_log_that_keeps_several_gaps_behind_a_record_without_a_key_is_read_to_its_end_all_the_same() {
+        let now = Instant::now();
+        let mut reading = reading(now);
+        let mut readings = 0;
+        loop {
+            readings += 1;
+            assert!(readings <= 4, "it is read again and again");
+            reading.unkeyed = 1;
+            let is_whole = [4, 9, 14].into_iter().all(|end| {
+                reading.position = end;
+                reading.may_go_on(end + 1, now, log(2))
+            });
+            if is_whole {
+                break;
+            }
+            reading.begin_again(now);
+        }
+        assert_eq!(readings, 4, "once more for each gap");
+    }
+
+    #[test]
+    fn the_level_of_a_checkpoint_goes_with_it() {
+        let now = Instant::now();
+        let mut reading = reading(now);
+        reading.meta.set_level(Level::Two);
+        reading.restore(&Restored { position: 5, last: (4, 7), unkeyed: 0, age: Duration::ZERO });
+        reading.prove(false);
+        assert_eq!(reading.meta.level(), Level::Zero, "the log has yet to say it");
     }
 
     #[test]

@@ -31,6 +31,8 @@ struct PartitionWaiters {
     exceptions: BTreeMap<i64, Outcome>,
     /// Writes in flight and the mark when each began: their records lie there or behind.
     floors: BTreeMap<u64, i64>,
+    /// Writes before this one went to another log.
+    first: u64,
 }
 
 /// What is known of a record when its offset is.
@@ -55,7 +57,8 @@ impl Waiters {
     /// The record of `write` has this offset.
     pub(super) fn landed(&mut self, write: Write, offset: i64) -> Known {
         let entry = self.partitions.entry(write.partition).or_default();
-        if entry.floors.get(&write.number).is_some_and(|&floor| offset < floor) {
+        let is_of_another_log = write.number < entry.first;
+        if is_of_another_log || entry.floors.get(&write.number).is_some_and(|&floor| offset < floor) {
             return Known::Misplaced;
         }
         if offset < entry.mark {
@@ -74,6 +77,13 @@ impl Waiters {
     /// `partition` is not read any more, and no write to it is in flight.
     pub(super) fn forget(&mut self, partition: i32) {
         self.partitions.remove(&partition);
+    }
+
+    /// `partition` is read from the start of another log: writes in flight went to the one before, or nobody knows where.
+    pub(super) fn begin_with_another_log(&mut self, partition: i32) {
+        if let Some(entry) = self.partitions.get_mut(&partition) {
+            *entry = PartitionWaiters { first: self.next_write, ..PartitionWaiters::default() };
+        }
     }
 
     /// Nobody asks for `write` any more.
@@ -157,6 +167,22 @@ mod tests {
         waiters.applied(0, 10, &[(9, Outcome::Kept)]);
         waiters.applied(0, 1, &[(0, Outcome::Kept)]);
         assert_eq!(now(waiters.landed(write, 9)), Outcome::Kept);
+    }
+
+    #[test]
+    fn what_was_written_to_the_log_before_is_not_said_to_be_in_this_one() {
+        let mut waiters = Waiters::default();
+        let (landed, under_way) = (waiters.begin(0), waiters.begin(0));
+        let mut outcome = later(waiters.landed(landed, 3));
+        waiters.begin_with_another_log(0);
+        assert_eq!(outcome.try_recv(), Err(oneshot::error::TryRecvError::Closed));
+        let new = waiters.begin(0);
+        waiters.applied(0, 9, &[(2, Outcome::Kept)]);
+        assert!(matches!(waiters.landed(under_way, 5), Known::Misplaced));
+        waiters.end(landed);
+        waiters.end(under_way);
+        assert_eq!(now(waiters.landed(new, 2)), Outcome::Kept);
+        assert_eq!(now(waiters.landed(new, 1)), Outcome::Applied);
     }
 
     #[test]

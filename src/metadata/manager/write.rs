@@ -268,7 +268,14 @@ impl Admitted {
             Known::Later(outcome) => {
                 let wait = self.core.options.consume_wait;
                 match tokio::time::timeout(wait, outcome).await {
-                    Ok(outcome) => outcome.map_err(|_| MetadataError::Closed)?,
+                    Ok(outcome) => outcome.map_err(|_| match self.core.is_closed() {
+                        true => MetadataError::Closed,
+                        false => MetadataError::Log(LogError::Mismatch {
+                            what: format!("write {subject}"),
+                            log: "the metadata log".to_owned(),
+                            why: "another one took its place before the record was read".to_owned(),
+                        }),
+                    })?,
                     Err(_) => {
                         return Err(MetadataError::Timeout {
                             what: format!("{subject} at offset {offset} of metadata partition {}", self.meta.index),

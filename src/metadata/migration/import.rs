@@ -74,6 +74,9 @@ pub fn plan_import(
                 let leader_epoch = key.leader_epoch;
                 (key, DraftBody::Segment { metadata: whole.metadata.clone(), leader_epoch })
             }
+            (RecordKey::Segment(_), Record::Update(record)) if !level(home).may_write(record.update.state) => {
+                return Err(wrong("stock brokers cannot read its state, and the topic is at level 0"));
+            }
             (RecordKey::Segment(key), Record::Update(record)) => {
                 let (leader_epoch, end_offset) = (key.leader_epoch, Some(key.end_offset));
                 (key, DraftBody::Update { update: record.update.clone(), leader_epoch, end_offset })

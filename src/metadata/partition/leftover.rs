@@ -1,11 +1,13 @@
 //! Keys that the log has for nothing.
 
+use std::collections::HashSet;
+
 use crate::model::{KafkaUuid, LeaderEpoch, Offset};
 use crate::wire::RecordKey;
 
 use super::PartitionState;
 use super::naming::{KeyName, LaneName};
-use super::segment::Orphan;
+use super::segment::{Gone, Orphan};
 use super::slab::Slotted;
 
 /// Keys of one segment that is gone or was never known.
@@ -25,11 +27,13 @@ pub(in crate::metadata) struct Leftover {
 impl PartitionState {
     /// What the log has of segments that are gone and of segments that are not known, by end offset and segment.
     pub(in crate::metadata) fn leftovers(&self) -> Vec<Leftover> {
+        let lived_in = self.lived_in();
         let gone = self.gone.iter().filter(|gone| !self.other_keys.is_empty(gone.holder()));
-        let gone = gone.map(|gone| self.leftover(gone.uuid(), &self.other_keys.names(gone.holder()), gone.seen_ms));
+        let names_of = |gone: &Gone| self.other_keys.names(gone.holder());
+        let gone = gone.map(|gone| self.leftover(gone.uuid(), &names_of(gone), gone.seen_ms, &lived_in));
         let orphans = self.orphans.iter().map(|(&id, orphan)| {
             let names: Vec<_> = orphan.updates.iter().filter_map(|kept| kept.name).collect();
-            self.leftover(id, &names, orphan.seen_ms)
+            self.leftover(id, &names, orphan.seen_ms, &lived_in)
         });
         let mut leftovers: Vec<_> = gone.chain(orphans).collect();
         leftovers.sort_unstable_by_key(|leftover| (leftover.end_offset, leftover.segment));
@@ -47,14 +51,15 @@ impl PartitionState {
         is_alone.then_some(mark.seen_ms)
     }
 
-    /// Whether a live segment has a record under a key that names no segment.
-    fn is_lived_in(&self, name: KeyName) -> bool {
-        let is_short = !name.has_segment_id && matches!(name.lane, LaneName::Base | LaneName::Update);
-        is_short && self.live.iter().any(|live| self.other_keys.has(live.holder(), name))
+    /// Keys that name no segment and under which a live one has a record. All at once: to look through the live segments
+    /// for each key of each that is gone would hold up whoever waits for the state.
+    fn lived_in(&self) -> HashSet<KeyName> {
+        let is_short = |name: &KeyName| !name.has_segment_id && matches!(name.lane, LaneName::Base | LaneName::Update);
+        self.live.iter().flat_map(|live| self.other_keys.names(live.holder())).filter(is_short).collect()
     }
 
-    fn leftover(&self, segment: KafkaUuid, names: &[KeyName], seen_ms: i64) -> Leftover {
-        let names: Vec<_> = names.iter().copied().filter(|&name| !self.is_lived_in(name)).collect();
+    fn leftover(&self, segment: KafkaUuid, names: &[KeyName], seen_ms: i64, lived_in: &HashSet<KeyName>) -> Leftover {
+        let names: Vec<_> = names.iter().copied().filter(|name| !lived_in.contains(name)).collect();
         let keys = |is_base: bool| {
             let wanted = names.iter().filter(move |name| name.is_base_type() == is_base);
             wanted.map(|name| name.to_key(&self.partition, segment)).collect()

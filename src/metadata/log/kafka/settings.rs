@@ -183,8 +183,10 @@ fn complete(
     Ok(all)
 }
 
-/// A broker that comes back is to be found at once; librdkafka's own limit is 10 s.
+/// A broker that comes back is to be found at once; librdkafka's own limit is 10 s. One that answers nothing, as it hangs,
+/// is given up after about the time after which the cluster gives it up (a broker's session is 9 s).
 const DEFAULTS: &[(&str, &str)] = &[
+    ("socket.timeout.ms", "10000"),
     ("reconnect.backoff.ms", "50"),
     ("reconnect.backoff.max.ms", "1000"),
     ("socket.connection.setup.timeout.ms", "10000"),
@@ -193,7 +195,9 @@ const DEFAULTS: &[(&str, &str)] = &[
 ];
 const FIXED: &[(&str, &str)] = &[("log.connection.close", "false"), ("allow.auto.create.topics", "false")];
 
-const ADMIN_DEFAULTS: &[(&str, &str)] = &[];
+/// Its questions go to any broker, as librdkafka chooses: also to one that hangs, until its connection is given up. All of
+/// them are small, and asked again.
+const ADMIN_DEFAULTS: &[(&str, &str)] = &[("socket.timeout.ms", "5000")];
 const ADMIN_FIXED: &[(&str, &str)] = &[];
 
 /// Records written within a millisecond go in one batch: a third less CPU for 2,000 copies at once, and nobody who waits

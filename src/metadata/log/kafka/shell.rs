@@ -55,7 +55,7 @@ impl KafkaLog {
         }
         let admin = Admin::new(&settings.admin)?;
         // Long before the first record: an idempotent producer needs half a second until it may write.
-        let writer = Writer::start(settings.producer.clone(), settings.line_timeout)?;
+        let writer = Writer::start(settings.producer.clone(), &settings.servers, settings.line_timeout)?;
         Ok(Self {
             inner: Arc::new(Inner {
                 settings: Arc::new(settings),
@@ -82,20 +82,27 @@ impl Inner {
         let mut known = self.known.lock();
         match topic::ensure(admin, &self.settings, known.as_ref(), &|| self.closed()) {
             Ok(shape) => {
+                if known.is_some_and(|known| known.id.is_some() && known.id != shape.id) {
+                    self.give_up_writes();
+                }
                 *known = Some(shape);
                 self.fits.store(true, Ordering::Release);
                 Ok(shape)
             }
             Err(error) => {
                 if matches!(error, LogError::Mismatch { .. }) {
-                    self.fits.store(false, Ordering::Release);
-                    // What waits for the topic to come back must not land in another one.
-                    if let Some(writer) = &*self.writer.read() {
-                        writer.give_up();
-                    }
+                    self.give_up_writes();
                 }
                 Err(error)
             }
+        }
+    }
+
+    /// What waits for the topic to come back must not land in another one.
+    fn give_up_writes(&self) {
+        self.fits.store(false, Ordering::Release);
+        if let Some(writer) = &*self.writer.read() {
+            writer.give_up();
         }
     }
 

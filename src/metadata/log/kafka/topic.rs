@@ -1,10 +1,11 @@
 //! Finding the topic, or creating it; compacted, unless told otherwise, or as the stock manager does.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::TOPIC;
 use super::faults;
-use super::native::{Admin, Code, NewTopic, Resource, RespErr};
+use super::native::{Admin, Code, NewTopic, Resource, RespErr, Setting};
 use super::settings::Settings;
 use crate::metadata::log::{Cleanup, LogError, LogShape};
 
@@ -18,21 +19,22 @@ const LOOKS_AFTER_CREATION: usize = 20;
 const FACTS_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// The topic's shape. Creates it only when a broker said that there is none (no answer is no answer), and never again
-/// once it was found: whoever read it would go on with what a topic of the same name doesn't have.
+/// once it was found: whoever read it would go on with what a topic of the same name doesn't have. Another topic of its
+/// name is given only if somebody made it on purpose, as one that a broker makes by itself loses records.
 pub(super) fn ensure(
     admin: &Admin,
     settings: &Settings,
     known: Option<&LogShape>,
     stop: &dyn Fn() -> bool,
 ) -> Result<LogShape, LogError> {
-    match (find(admin, settings, stop)?, known) {
-        (Some(found), None) => Ok(found),
-        (Some(found), Some(known)) => recognise(found, known).map_err(|why| mismatch(settings, why)),
+    match (look(admin, settings, DESCRIBE_TIMEOUT, stop)?, known) {
+        (Some(found), _) => judge(found, known, settings.partitions).map_err(|why| mismatch(settings, why)),
         (None, Some(known)) => Err(mismatch(settings, gone(known))),
         (None, None) => {
             create(admin, settings, stop)?;
             for _ in 0..LOOKS_AFTER_CREATION {
-                if let Some(shape) = find(admin, settings, stop)? {
+                if let Some(shape) = look(admin, settings, DESCRIBE_TIMEOUT, stop)? {
+                    let shape = judge(shape, None, settings.partitions).map_err(|why| mismatch(settings, why))?;
                     return Ok(LogShape { is_new: true, ..shape });
                 }
                 std::thread::sleep(Duration::from_millis(100));
@@ -43,14 +45,61 @@ pub(super) fn ensure(
     }
 }
 
-/// What was found, if it is the topic that was known.
-fn recognise(found: LogShape, known: &LogShape) -> Result<LogShape, String> {
+/// What was found, if it may be read and written by who knew `known`.
+fn judge(found: LogShape, known: Option<&LogShape>, partitions: i32) -> Result<LogShape, String> {
+    let Some(known) = known else {
+        return match found.partitions {
+            same if same == partitions => Ok(found),
+            other => Err(format!(
+                "it has {other} partitions, remote.log.metadata.topic.num.partitions says {partitions}; set the key to \
+                 the number that the topic was created with, the same on every broker"
+            )),
+        };
+    };
+    let remedy = || {
+        format!(
+            "Delete it, create it with {partitions} partitions and cleanup.policy=compact, and import the last export at \
+             once; brokers go on with it without a restart"
+        )
+    };
     match (found.id, known.id) {
-        (Some(found), Some(known)) if found != known => Err(format!(
-            "it was deleted and another topic has its name: that one has the id {found}, this broker read the one with \
-             {known}; nothing is written to it, and restarting this broker goes on with what it has"
+        (Some(id), Some(before)) if id != before => {
+            let another = || {
+                format!(
+                    "it was deleted and another topic has its name: that one has the id {id}, this broker read the one \
+                     with {before}"
+                )
+            };
+            if found.partitions != partitions {
+                let other = found.partitions;
+                return Err(format!(
+                    "{}. It has {other} partitions; nothing is written to it. {}",
+                    another(),
+                    remedy()
+                ));
+            }
+            if !found.is_kept {
+                return Err(format!(
+                    "{}. It is not set to keep its records, as one that a broker creates by itself; nothing is written to \
+                     it. {}",
+                    another(),
+                    remedy()
+                ));
+            }
+            Ok(LogShape { is_new: false, ..found })
+        }
+        _ if found.partitions != partitions => Err(format!(
+            "it has {} partitions now and had {partitions}; records would go to wrong ones, so nothing is written, and \
+             partitions can't be taken away again. Export what it has (`undercroft metadata export`). {}",
+            found.partitions,
+            remedy()
         )),
-        _ => Ok(LogShape { id: found.id.or(known.id), is_new: known.is_new, ..found }),
+        _ => {
+            // Questions that could be done without this time: how long a tombstone is shown is not forgotten for that.
+            let told = if found.cleanup == Cleanup::Unknown { known } else { &found };
+            let (cleanup, delete_retention) = (told.cleanup, told.delete_retention);
+            Ok(LogShape { id: found.id.or(known.id), is_new: known.is_new, cleanup, delete_retention, ..found })
+        }
     }
 }
 
@@ -58,26 +107,14 @@ fn gone(known: &LogShape) -> String {
     let id = known.id.map(|id| format!(" (id {id})")).unwrap_or_default();
     format!(
         "the topic{id} that this broker read is gone; it is not created again by a broker that knows what it held, and \
-         nothing is written. Import an export of it and restart the brokers, or restart them to begin with an empty one"
+         nothing is written. Create it with {} partitions and cleanup.policy=compact, and import the last export at once; \
+         brokers go on with it without a restart",
+        known.partitions
     )
 }
 
 fn mismatch(settings: &Settings, why: String) -> LogError {
     LogError::Mismatch { what: FIND.to_owned(), log: format!("topic {TOPIC} at {}", settings.servers), why }
-}
-
-fn find(admin: &Admin, settings: &Settings, stop: &dyn Fn() -> bool) -> Result<Option<LogShape>, LogError> {
-    match look(admin, settings, DESCRIBE_TIMEOUT, stop)? {
-        Some(shape) if shape.partitions != settings.partitions => Err(mismatch(
-            settings,
-            format!(
-                "it has {} partitions, remote.log.metadata.topic.num.partitions says {}; set the key to the number \
-                 that the topic was created with, the same on every broker",
-                shape.partitions, settings.partitions
-            ),
-        )),
-        found => Ok(found),
-    }
 }
 
 /// The shape of the topic as it is, if there is one. Creates nothing.
@@ -105,15 +142,25 @@ fn facts(admin: &Admin, partitions: i32, timeout: Duration, stop: &dyn Fn() -> b
         Ok(id) => shape.id = id,
         Err(failed) => tracing::debug!(target: "undercroft::kafka", "id of {TOPIC}: {}", failed.reason),
     }
-    match admin.settings(&Resource::Topic(TOPIC), timeout, stop) {
+    match admin.described(&Resource::Topic(TOPIC), timeout, stop) {
         Ok(settings) => {
-            shape.cleanup = settings.get("cleanup.policy").map_or(Cleanup::Unknown, |text| Cleanup::of_policy(text));
-            let retention = settings.get("delete.retention.ms").and_then(|text| text.parse().ok());
+            let text = |name: &str| settings.get(name).map(|setting| setting.value.as_str());
+            shape.cleanup = text("cleanup.policy").map_or(Cleanup::Unknown, Cleanup::of_policy);
+            let retention = text("delete.retention.ms").and_then(|text| text.parse().ok());
             shape.delete_retention = retention.filter(|_| shape.cleanup.is_compacted()).map(Duration::from_millis);
+            shape.is_kept = is_kept(&settings);
         }
         Err(failed) => tracing::debug!(target: "undercroft::kafka", "settings of {TOPIC}: {}", failed.reason),
     }
     shape
+}
+
+/// Whether the topic's own settings keep all that counts. A broker's defaults don't say that somebody meant it so.
+fn is_kept(settings: &BTreeMap<String, Setting>) -> bool {
+    let own = |name: &str| settings.get(name).filter(|setting| setting.is_own).map(|setting| setting.value.as_str());
+    let is_compacted = own("cleanup.policy").is_some_and(|policy| Cleanup::of_policy(policy) == Cleanup::Compact);
+    let has_size_limit = settings.get("retention.bytes").is_some_and(|setting| setting.value != "-1");
+    is_compacted || own("retention.ms") == Some("-1") && !has_size_limit
 }
 
 /// Settings of a topic that is created. At level 2 they let the cleaner come also where little is written: what is two
@@ -210,13 +257,56 @@ mod tests {
     }
 
     #[test]
-    fn a_topic_of_the_same_name_with_another_id_is_not_taken_for_the_one_that_was_read() {
-        let shape = |id: u8| LogShape { id: Some(crate::model::KafkaUuid([id; 16])), ..LogShape::of(5) };
-        let why = recognise(shape(2), &shape(1)).unwrap_err();
+    fn a_topic_of_the_same_name_with_another_id_is_taken_for_the_log_only_if_somebody_made_it_for_that() {
+        let of =
+            |partitions, id: u8| LogShape { id: Some(crate::model::KafkaUuid([id; 16])), ..LogShape::of(partitions) };
+        let judge = |found, known| judge(found, Some(&known), 5);
+        let why = judge(of(5, 2), of(5, 1)).unwrap_err();
         assert!(why.contains("AQEBAQEBAQEBAQEBAQEBAQ") && why.contains("AgICAgICAgICAgICAgICAg"), "{why}");
-        assert_eq!(recognise(shape(1), &shape(1)), Ok(shape(1)));
-        assert_eq!(recognise(LogShape::of(5), &shape(1)), Ok(shape(1)), "nobody could tell the id just now");
-        assert_eq!(recognise(shape(1), &LogShape::of(5)), Ok(shape(1)));
+        assert!(why.contains("not set to keep") && why.contains("create it with 5 partitions"), "{why}");
+        let why = judge(LogShape { is_kept: true, ..of(1, 2) }, of(5, 1)).unwrap_err();
+        assert!(why.contains("It has 1 partitions"), "{why}");
+        let fit = LogShape { is_kept: true, ..of(5, 2) };
+        assert_eq!(judge(fit, LogShape { is_new: true, ..of(5, 1) }), Ok(fit), "nobody here made it");
+        assert_eq!(judge(of(5, 1), of(5, 1)), Ok(of(5, 1)));
+        assert_eq!(judge(LogShape::of(5), of(5, 1)), Ok(of(5, 1)), "nobody could tell the id just now");
+        assert_eq!(judge(of(5, 1), LogShape::of(5)), Ok(of(5, 1)));
+    }
+
+    #[test]
+    fn partitions_that_were_added_are_told_with_what_helps_and_with_other_words_than_a_wrong_key() {
+        let why = judge(LogShape::of(7), Some(&LogShape::of(5)), 5).unwrap_err();
+        assert!(why.contains("has 7 partitions now and had 5") && why.contains("undercroft metadata export"), "{why}");
+        let why = judge(LogShape::of(7), None, 5).unwrap_err();
+        assert!(why.contains("remote.log.metadata.topic.num.partitions says 5"), "{why}");
+    }
+
+    #[test]
+    fn records_are_kept_by_what_the_topic_itself_is_set_to_and_by_no_default() {
+        let kept = |settings: &[(&str, &str, bool)]| {
+            let setting = |&(name, value, is_own): &(&str, &str, bool)| {
+                (name.to_owned(), Setting { value: value.to_owned(), is_own })
+            };
+            is_kept(&settings.iter().map(setting).collect())
+        };
+        assert!(kept(&[("cleanup.policy", "compact", true)]));
+        assert!(!kept(&[("cleanup.policy", "compact", false)]), "every topic of this cluster is so");
+        assert!(!kept(&[("cleanup.policy", "compact,delete", true), ("retention.ms", "604800000", false)]));
+        assert!(kept(&[("cleanup.policy", "delete", true), ("retention.ms", "-1", true)]));
+        assert!(!kept(&[("cleanup.policy", "delete", false), ("retention.ms", "-1", false)]));
+        assert!(!kept(&[("retention.ms", "-1", true), ("retention.bytes", "1000000", false)]));
+        assert!(kept(&[("retention.ms", "-1", true), ("retention.bytes", "-1", false)]));
+    }
+
+    #[test]
+    fn settings_that_nobody_tells_for_a_moment_are_as_they_were() {
+        let hours = |hours: u64| Some(Duration::from_secs(hours * 3600));
+        let known = LogShape { cleanup: Cleanup::Compact, delete_retention: hours(1), ..LogShape::of(5) };
+        assert_eq!(judge(LogShape::of(5), Some(&known), 5), Ok(known));
+        let changed = LogShape { delete_retention: hours(24), ..known };
+        assert_eq!(judge(changed, Some(&known), 5), Ok(changed));
+        let deletes = LogShape { cleanup: Cleanup::Delete, ..LogShape::of(5) };
+        assert_eq!(judge(deletes, Some(&known), 5), Ok(deletes));
     }
 
     #[test]

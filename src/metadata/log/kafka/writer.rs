@@ -12,17 +12,22 @@ use bytes::Bytes;
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
-use super::TOPIC;
 use super::native::{Code, Producer, Report, RespErr};
 use super::translate::Property;
+use super::{TOPIC, faults};
 use crate::metadata::log::LogError;
+use crate::metadata::quiet::Quiet;
 
 /// How long the thread waits for reports when nobody wakes it.
 const POLL: Duration = Duration::from_millis(100);
 /// While records wait in line.
 const POLL_IN_NEED: Duration = Duration::from_millis(5);
-/// How often a client that could not be made anew is tried again.
-const REBUILD_PAUSE: Duration = Duration::from_secs(1);
+/// How soon after a client that failed soon, or could not be made, another is made; twice as long each time.
+const REMAKE_PAUSE: Duration = Duration::from_millis(250);
+const REMAKE_PAUSE_MAX: Duration = Duration::from_secs(5);
+/// A client that worked for this long has nothing to do with the one before.
+const SOUND: Duration = Duration::from_secs(30);
+const DOING: &str = "writing to the log of remote segment metadata";
 /// How long closing waits for what is under way.
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -33,8 +38,35 @@ pub(super) struct Writer {
 
 struct Shared {
     properties: Vec<Property>,
+    /// Addresses, for messages.
+    servers: String,
     line_timeout: Duration,
     state: Mutex<State>,
+}
+
+/// The clients that failed for good, one after the other.
+#[derive(Debug)]
+struct Remakes {
+    /// When the last one was made.
+    made: Instant,
+    /// How long is waited when it fails, if it fails soon.
+    pause: Duration,
+}
+
+impl Remakes {
+    /// The client failed; tells how long to wait until another is made. A first failure is nobody's fault: at once.
+    fn failed(&mut self, now: Instant) -> Duration {
+        if self.is_sound(now) {
+            self.pause = Duration::ZERO;
+        }
+        let pause = self.pause;
+        self.pause = (pause * 2).clamp(REMAKE_PAUSE, REMAKE_PAUSE_MAX);
+        pause
+    }
+
+    fn is_sound(&self, now: Instant) -> bool {
+        now.saturating_duration_since(self.made) >= SOUND
+    }
 }
 
 struct State {
@@ -53,10 +85,11 @@ struct Waiting {
 
 impl Writer {
     /// Makes the client and starts the thread.
-    pub fn start(properties: Vec<Property>, line_timeout: Duration) -> Result<Self, LogError> {
+    pub fn start(properties: Vec<Property>, servers: &str, line_timeout: Duration) -> Result<Self, LogError> {
         let producer = Producer::new(&properties, TOPIC)?;
         let state = State { producer: Some(Arc::new(producer)), line: VecDeque::new(), closed: false };
-        let shared = Arc::new(Shared { properties, line_timeout, state: Mutex::new(state) });
+        let servers = servers.to_owned();
+        let shared = Arc::new(Shared { properties, servers, line_timeout, state: Mutex::new(state) });
         let of_thread = Arc::clone(&shared);
         let thread = std::thread::Builder::new()
             .name("undercroft-send".to_owned())
@@ -118,11 +151,15 @@ impl Writer {
         }
     }
 
+    /// Tells whether there was one that had not failed yet.
     #[cfg(test)]
-    pub fn fail_for_test(&self) {
-        if let Some(producer) = &self.shared.state.lock().producer {
+    pub fn fail_for_test(&self) -> bool {
+        let state = self.shared.state.lock();
+        let sound = state.producer.as_ref().filter(|producer| producer.handle().fatal().is_none());
+        sound.is_some_and(|producer| {
             producer.handle().fail_for_test();
-        }
+            true
+        })
     }
 }
 
@@ -146,6 +183,8 @@ fn offer(producer: Option<&Producer>, waiting: Waiting) -> Option<Waiting> {
 
 impl Shared {
     fn run(&self) {
+        let mut quiet = Quiet::default();
+        let mut remakes = Remakes { made: Instant::now(), pause: Duration::ZERO };
         loop {
             let (producer, in_need, closed) = {
                 let state = self.state.lock();
@@ -159,34 +198,39 @@ impl Shared {
                     producer.handle().poll(if in_need { POLL_IN_NEED } else { POLL });
                     // Each was logged when it came, and each record is told its own.
                     producer.handle().take_errors();
-                    if let Some((_, why)) = producer.handle().fatal() {
-                        tracing::warn!(target: "undercroft::kafka", "the producer failed for good ({why}); making another");
+                    if let Some((code, why)) = producer.handle().fatal() {
+                        quiet.failed(DOING, &faults::error("write", &self.servers, code, &why, 0));
                         self.state.lock().producer = None;
                         // What it had fails now; the reports are called in here.
                         drop(producer);
+                        self.pause(remakes.failed(Instant::now()));
                         continue;
                     }
+                    if remakes.is_sound(Instant::now()) {
+                        quiet.succeeded(DOING);
+                    }
                 }
-                None => self.rebuild(),
+                None => match Producer::new(&self.properties, TOPIC) {
+                    Ok(producer) => {
+                        self.state.lock().producer = Some(Arc::new(producer));
+                        remakes.made = Instant::now();
+                    }
+                    Err(error) => {
+                        quiet.failed(DOING, &error.into());
+                        self.pause(remakes.failed(Instant::now()).max(REMAKE_PAUSE));
+                    }
+                },
             }
             self.serve_line();
         }
     }
 
-    fn rebuild(&self) {
-        match Producer::new(&self.properties, TOPIC) {
-            Ok(producer) => self.state.lock().producer = Some(Arc::new(producer)),
-            Err(error) => {
-                tracing::warn!(target: "undercroft::kafka", "no producer can be made: {error}");
-                self.pause(REBUILD_PAUSE);
-            }
-        }
-    }
-
-    /// There is nothing to wait on: files that the settings name may come back at any time.
+    /// There is nothing to wait on: rights, or files that the settings name, may come at any time. Records in line time out
+    /// meanwhile.
     fn pause(&self, pause: Duration) {
         let end = Instant::now() + pause;
         while Instant::now() < end && !self.state.lock().closed {
+            self.serve_line();
             std::thread::sleep(POLL_IN_NEED * 4);
         }
     }
@@ -217,5 +261,20 @@ impl Shared {
         for waiting in line {
             let _ = waiting.report.send(Err(Code::of(RespErr::RD_KAFKA_RESP_ERR__DESTROY)));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clients_that_fail_one_after_the_other_are_made_more_and_more_rarely_and_a_first_failure_costs_nothing() {
+        let start = Instant::now();
+        let mut remakes = Remakes { made: start, pause: Duration::ZERO };
+        let pauses: Vec<_> = (0..8).map(|_| remakes.failed(start).as_millis()).collect();
+        assert_eq!(pauses, [0, 250, 500, 1000, 2000, 4000, 5000, 5000]);
+        assert_eq!(remakes.failed(start + SOUND), Duration::ZERO, "it worked for long");
+        assert_eq!(remakes.failed(start), REMAKE_PAUSE);
     }
 }

@@ -121,3 +121,18 @@ async fn a_mark_of_a_partitions_deletion_is_written_under_its_own_key() {
     assert_eq!(log.keys(0), [format!("{}:topic-1:0:PARTITION", KafkaUuid([1; 16]))]);
     manager.close();
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_stamp_of_lists_changes_with_each_record_and_no_sooner() {
+    let manager = leading(&ScriptedLog::new(1)).await;
+    let stamp = || manager.list_stamp(&partition(1)).expect("is ready");
+    let empty = stamp();
+    assert!(empty.is_some());
+    assert_eq!(stamp(), empty);
+    add(&manager, 1, 0).await.expect("adds");
+    let one = stamp();
+    assert_ne!(one, empty);
+    update(&manager, 1, 0, CopyFinished).await.expect("finishes");
+    assert_ne!(stamp(), one);
+    manager.close();
+}

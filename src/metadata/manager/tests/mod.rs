@@ -7,6 +7,7 @@ mod delay;
 mod kafka;
 mod levels;
 mod life;
+mod replaced;
 mod rereading;
 mod robustness;
 mod scripted;

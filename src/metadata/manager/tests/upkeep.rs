@@ -290,6 +290,32 @@ async fn without_a_storage_side_abandoned_copies_are_claimed_and_shown() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn once_the_storage_side_is_gone_copies_are_let_be_and_what_it_owed_is_shown_again() {
+    let log = log_at(2);
+    let (manager, store) = joined(&log, &[("undercroft.metadata.upkeep.interval.ms", "3600000")]).await;
+    begin(&manager, &store, 0).await;
+    end_copy(&store, 0, CopyEnd::Done);
+    for state in [CopyFinished, DeleteStarted] {
+        update(&manager, 1, 0, state).await.expect("goes on");
+    }
+    let whole = SegmentMetadata { state: DeleteStarted, ..segment(1, 0) };
+    assert!(manager.ledger().take_over_delete(&whole));
+    update(&manager, 1, 0, DeleteFinished).await.expect("is told so");
+    assert_eq!(listed(&manager), [], "hidden");
+    let now = i64::try_from(std::time::SystemTime::UNIX_EPOCH.elapsed().expect("later").as_millis()).expect("fits");
+    let attempt = SegmentMetadata { event_timestamp_ms: now, ..segment(1, 1) };
+    manager.part();
+    end(manager.add(attempt, Duration::ZERO)).await.expect("another storage side copies this one");
+    assert_eq!(listed(&manager).len(), 2);
+    tokio::time::sleep(Duration::from_millis(60)).await;
+    let core = manager.core().expect("open");
+    crate::metadata::manager::upkeep::round(core, None).await;
+    tokio::time::sleep(Duration::from_millis(60)).await;
+    assert!(!lanes(&log).contains(&"CLAIM".to_owned()), "{:?}", lanes(&log));
+    manager.close();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn of_a_deleted_segment_no_record_is_left_when_its_time_has_come() {
     let log = log_at(2);
     let (manager, store) = joined(&log, &[("undercroft.metadata.tombstone.delay.ms", "30")]).await;

@@ -43,6 +43,7 @@ use crate::model::{KafkaUuid, ObjectsError, SegmentId, SegmentMetadata, SegmentO
 use super::core::Core;
 use super::delay::now_ms;
 use super::quiet::Quiet;
+use super::supervise::supervise;
 use attempts::Attempts;
 use cases::Cases;
 use health::Health;
@@ -116,7 +117,8 @@ pub(super) fn take_over_end(
     update: SegmentUpdate,
 ) -> Option<SegmentUpdate> {
     let is_open = matches!(from, Some(SegmentState::DeleteStarted | SegmentState::Dangling));
-    if update.state != SegmentState::DeleteFinished || !is_open || !core.upkeep.cases.hide(&update.id) {
+    let may_be_ours = update.state == SegmentState::DeleteFinished && is_open && core.upkeep.objects().is_some();
+    if !may_be_ours || !core.upkeep.cases.hide(&update.id) {
         return Some(update);
     }
     let may_dangle = standing.level > Level::Zero && standing.leadership.is_some() && standing.is_current;
@@ -126,7 +128,9 @@ pub(super) fn take_over_end(
 
 /// Begins upkeep, in the background, once the log is usable.
 pub(super) fn spawn(core: &Arc<Core>) {
-    core.env.runtime.spawn(rounds::run(Arc::clone(core)));
+    // It is in the log, and nobody waits for upkeep.
+    let note = |_: &Core, _| {};
+    supervise(core, "looking after what copies and deletions leave", note, rounds::run);
 }
 
 impl Upkeep {
@@ -154,6 +158,11 @@ impl Upkeep {
     /// The storage side of this process is this one from now on.
     pub(super) fn join(&self, objects: Arc<dyn SegmentObjects>) {
         *self.objects.write() = Some(objects);
+    }
+
+    /// The storage side is of no use any more. What it owed is the broker's to delete again, and shown to it.
+    pub(super) fn part(&self) {
+        *self.objects.write() = None;
     }
 
     pub(super) fn objects(&self) -> Option<Arc<dyn SegmentObjects>> {
@@ -189,10 +198,11 @@ impl Upkeep {
     /// What of a listing the broker is to see: nothing that it believes to be deleted, and no abandoned copy that is
     /// removed here, as it would be ended before what arrives late is looked for.
     pub(super) fn shown(&self, mut listed: Vec<SegmentMetadata>) -> Vec<SegmentMetadata> {
-        let is_ours = self.objects.read().is_some();
-        let is_hidden = |segment: &SegmentMetadata| {
-            (is_ours && segment.state == SegmentState::Dangling) || self.cases.is_hidden(&segment.id)
-        };
+        if self.objects.read().is_none() {
+            return listed;
+        }
+        let is_hidden =
+            |segment: &SegmentMetadata| segment.state == SegmentState::Dangling || self.cases.is_hidden(&segment.id);
         listed.retain(|segment| !is_hidden(segment));
         listed
     }

@@ -5,7 +5,7 @@ use crate::metadata::migration::{ImportError, ImportLine, ImportPlan, plan_impor
 use crate::metadata::plan::Level;
 use crate::metadata::survey::stock_records;
 use crate::model::SegmentState::DeleteStarted;
-use crate::wire::{RecordKey, decode, parse_key};
+use crate::wire::{Record, RecordKey, decode, parse_key};
 
 fn exported(topic: &Topic) -> Vec<ImportLine> {
     let evidence = topic.evidence();
@@ -48,7 +48,7 @@ fn an_import_knows_what_was_exported_in_the_form_of_the_level_and_without_facts_
         let plan = plan(&lines, &Topic::default(), level).expect("fits");
         assert!(plan.records.iter().all(|(_, _, value)| value[2] == version));
         let target = written(Topic::default(), &plan).evidence();
-        assert_eq!(target.live_fingerprint(), source().evidence().live_fingerprint());
+        assert_eq!(target.live_by_id(), source().evidence().live_by_id());
         assert_eq!((plan.missing(target.survey()), target.resting()), (vec![], vec![]));
         assert_eq!((plan.segments.len(), plan.known.len(), plan.renamed), (4, 0, 0));
         assert_eq!(plan.missing(Topic::default().evidence().survey()).len(), 4);
@@ -65,7 +65,7 @@ fn a_topic_that_knows_the_segments_is_refused_unless_they_are_to_be_left_out() {
     let plan = plan_import(&lines, evidence.survey(), PARTITIONS, &|_| Level::One, true).expect("fits");
     assert_eq!((plan.segments.len(), plan.known.len(), plan.renamed), (3, 1, 3));
     let after = written(target, &plan).evidence();
-    assert_eq!(after.live_fingerprint(), source().evidence().live_fingerprint());
+    assert_eq!(after.live_by_id(), source().evidence().live_by_id());
 }
 
 #[test]
@@ -79,6 +79,18 @@ fn segments_of_a_partition_that_the_topic_has_records_of_never_get_a_key_of_anot
     for (_, key, _) in &plan.records {
         assert!(parse_key(key).is_ok() && !taken.iter().any(|other| other == key));
     }
+}
+
+#[test]
+fn at_level_0_nothing_is_imported_that_ends_a_stock_consumer() {
+    let mut lines = exported(&source());
+    let at = lines.iter().position(|line| matches!(&line.record, Record::Update(_))).expect("an update");
+    if let Record::Update(record) = &mut lines[at].record {
+        record.update.state = SegmentState::Dangling;
+    }
+    let refused = plan(&lines, &Topic::default(), Level::Zero).expect_err("refused");
+    assert!(matches!(refused, ImportError::Line { line, .. } if line == lines[at].number), "{refused}");
+    assert!(plan(&lines, &Topic::default(), Level::One).is_ok());
 }
 
 #[test]

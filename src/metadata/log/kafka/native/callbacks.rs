@@ -80,11 +80,12 @@ pub(super) unsafe extern "C" fn on_log(
 }
 
 /// From syslog's levels. A broker that is away is said again and again, by facility FAIL; whoever waits for it is told by
-/// an error of its own. So it is with a coordinator that is still loading, which every cluster's first start has.
+/// an error of its own. So it is with a client that failed for good, which its owner asks for, with a coordinator that is
+/// still loading, which every cluster's first start has, and with a connection that is given up for a better known one.
 fn severity(level: c_int, facility: &str, line: &str) -> Level {
-    let is_usual = facility == "GETPID" && line.contains("load in progress");
+    let is_usual = facility == "GETPID" && (line.contains("load in progress") || line.contains("handle destroyed"));
     match level {
-        _ if facility == "FAIL" || facility == "ERROR" || is_usual => Level::DEBUG,
+        _ if matches!(facility, "FAIL" | "ERROR" | "FATAL") || is_usual => Level::DEBUG,
         ..=3 => Level::ERROR,
         4 => Level::WARN,
         5 => Level::INFO,
@@ -101,6 +102,13 @@ mod tests {
         let line =
             "Failed to acquire idempotence PID from broker a:1/1: Broker: Coordinator load in progress: retrying";
         assert_eq!(severity(4, "GETPID", line), Level::DEBUG);
+        let line = "Failed to acquire idempotence PID from broker a:1/bootstrap: Local: Broker handle destroyed without \
+                    termination: retrying";
+        assert_eq!(severity(4, "GETPID", line), Level::DEBUG);
+        assert_eq!(
+            severity(2, "FATAL", "[thrd:main]: Fatal error: Broker: Cluster authorization failed"),
+            Level::DEBUG
+        );
         assert_eq!(severity(4, "GETPID", "Cluster authorization failed"), Level::WARN);
         assert_eq!(severity(3, "FAIL", "Connection refused"), Level::DEBUG);
         assert_eq!(severity(3, "CONFWARN", "x"), Level::ERROR);

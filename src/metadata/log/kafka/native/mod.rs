@@ -21,5 +21,5 @@ pub(super) use code::{Code, RespErr};
 pub(super) use consume::{Consumer, Message, Waker};
 pub(super) use handle::Handle;
 pub(super) use produce::{Producer, Report};
-pub(super) use settings::Resource;
+pub(super) use settings::{Resource, Setting};
 pub(super) use topics::FoundTopic;

@@ -9,6 +9,14 @@ use super::admin::{Admin, AdminError, Request, empty, slice};
 use super::code::{Code, text};
 use super::handle::c_string;
 
+/// A setting as it is now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in super::super) struct Setting {
+    pub value: String,
+    /// Whether the topic itself has it: not a default of brokers.
+    pub is_own: bool,
+}
+
 /// What has settings, by name; a broker's name is its number.
 pub(in super::super) enum Resource<'a> {
     Topic(&'a str),
@@ -23,6 +31,17 @@ impl Admin {
         timeout: Duration,
         stop: &dyn Fn() -> bool,
     ) -> Result<BTreeMap<String, String>, AdminError> {
+        let described = self.described(of, timeout, stop)?;
+        Ok(described.into_iter().map(|(name, setting)| (name, setting.value)).collect())
+    }
+
+    /// As [`Admin::settings`], with where each comes from.
+    pub fn described(
+        &self,
+        of: &Resource<'_>,
+        timeout: Duration,
+        stop: &dyn Fn() -> bool,
+    ) -> Result<BTreeMap<String, Setting>, AdminError> {
         let (kind, name) = match of {
             Resource::Topic(name) => (rd::rd_kafka_ResourceType_t::RD_KAFKA_RESOURCE_TOPIC, c_string(name)),
             Resource::Broker(name) => (rd::rd_kafka_ResourceType_t::RD_KAFKA_RESOURCE_BROKER, c_string(name)),
@@ -62,7 +81,9 @@ impl Admin {
             let pairs = slice(entries, count).iter().filter_map(|&entry| {
                 let value = rd::rd_kafka_ConfigEntry_value(entry);
                 let is_shown = !value.is_null() && rd::rd_kafka_ConfigEntry_is_sensitive(entry) != 1;
-                is_shown.then(|| (text(rd::rd_kafka_ConfigEntry_name(entry)), text(value)))
+                let of_topic = rd::rd_kafka_ConfigSource_t::RD_KAFKA_CONFIG_SOURCE_DYNAMIC_TOPIC_CONFIG;
+                let is_own = rd::rd_kafka_ConfigEntry_source(entry) == of_topic;
+                is_shown.then(|| (text(rd::rd_kafka_ConfigEntry_name(entry)), Setting { value: text(value), is_own }))
             });
             Ok(pairs.collect())
         }

@@ -111,6 +111,47 @@ async fn a_producer_that_failed_for_good_is_replaced() {
 }
 
 #[tokio::test]
+async fn a_broker_that_hangs_holds_up_the_question_for_an_epoch_for_seconds_only() {
+    let cluster = MockCluster::<DefaultProducerContext>::new(2).unwrap();
+    cluster.create_topic("orders", 1, 2).unwrap();
+    cluster.partition_leader("orders", 0, Some(1)).unwrap();
+    let log = open(&cluster.bootstrap_servers(), &[]);
+    let is_answered = |answer: &Result<LeaderEpoch, LogError>| matches!(answer, Err(LogError::Unsupported { .. }));
+    // Connections to both, as librdkafka takes the one that it used last.
+    for _ in 0..20 {
+        assert!(is_answered(&log.leader_epoch("orders", 0).await));
+    }
+    cluster.broker_round_trip_time(2, Duration::from_secs(600)).unwrap();
+    let start = Instant::now();
+    let mut answers = 0;
+    while answers < 20 {
+        assert!(start.elapsed() < Duration::from_secs(25), "{answers} answers");
+        let answer = log.leader_epoch("orders", 0).await;
+        assert!(is_answered(&answer) || answer.as_ref().is_err_and(LogError::is_retriable), "{answer:?}");
+        answers = if is_answered(&answer) { answers + 1 } else { 0 };
+    }
+    println!("20 answers in a row after {:?}", start.elapsed());
+    log.close().await;
+}
+
+#[tokio::test]
+async fn a_producer_that_fails_again_and_again_is_made_anew_now_and_then() {
+    let cluster = cluster(Some(PARTITIONS));
+    let log = open(&cluster.bootstrap_servers(), &[]);
+    log.ensure().await.unwrap();
+    log.append(0, None, text(1)).await.unwrap();
+    let writer = log.inner.writer.read().clone().unwrap();
+    let (start, mut made) = (Instant::now(), 0);
+    while start.elapsed() < Duration::from_secs(2) {
+        made += usize::from(writer.fail_for_test());
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    assert!((2..=5).contains(&made), "at once, and after 250, 500 and 1000 ms: {made}");
+    log.append(0, None, text(2)).await.unwrap();
+    log.close().await;
+}
+
+#[tokio::test]
 async fn the_epoch_is_told_only_by_the_broker_that_leads() {
     let cluster = MockCluster::<DefaultProducerContext>::new(2).unwrap();
     cluster.create_topic("orders", 2, 2).unwrap();

@@ -18,32 +18,33 @@ import org.junit.jupiter.api.Test;
 /** An object store that goes away and comes back (SeaweedFS). About four minutes. */
 class StoreOutageIT {
     private static final long EACH = 2_200;
+    private static final int PARTITIONS = 6;
     /** With tasks each half second instead of each half minute, an hour is a minute. */
     private static final Duration AN_HOUR = Duration.ofSeconds(60);
 
     @Test
     void an_outage_costs_few_attempts_where_the_stock_manager_makes_one_with_each_look() throws Exception {
-        long ours = attemptsInAnOutage("outage-ours", Managers.undercroft(Managers.Deployment.BROKER_PATH), true);
-        long stock = attemptsInAnOutage("outage-stock", Managers.stockMetadata(), false);
-        Progress.show("attempts of one partition while the store is down for %d s: Undercroft %d, stock manager %d",
+        double ours = attemptsInAnOutage("outage-ours", Managers.undercroft(Managers.Deployment.BROKER_PATH), true);
+        double stock = attemptsInAnOutage("outage-stock", Managers.stockMetadata(), false);
+        Progress.show("attempts of a partition while the store is down for %d s: Undercroft %.1f, stock manager %.1f",
                 AN_HOUR.toSeconds(), ours, stock);
-        assertTrue(ours <= 12, "attempts: " + ours);
-        assertTrue(ours < stock, "no better than the stock manager's " + stock + " attempts: " + ours);
+        assertTrue(ours * 3 < stock, "attempts of a partition: " + ours + ", with the stock manager " + stock);
     }
 
-    private static long attemptsInAnOutage(String test, Managers managers, boolean mustEndWell) throws Exception {
+    /** Of each of some partitions, on average: the store is tried for all of a broker's partitions together. */
+    private static double attemptsInAnOutage(String test, Managers managers, boolean mustEndWell) throws Exception {
         Path folder = Place.freshFolder("cluster-" + test);
         Seaweed weed = Seaweed.start(folder.resolve("weed"), "outage");
         Cluster.Wish wish = EndState.hasty(new Cluster.Wish().size(1).managers(managers).store(weed));
         try (Cluster cluster = new Cluster(folder, wish).start();
-                TieredTopic topic = TieredTopic.create(cluster, test, 1, 1 << 20, 1000)) {
+                TieredTopic topic = TieredTopic.create(cluster, test, PARTITIONS, 1 << 20, 1000)) {
             topic.produce(EACH);
             topic.awaitOnlyRemote(Cluster.SOON);
             long before = adds(cluster, topic);
             weed.stop();
             topic.produce(EACH);
             Thread.sleep(AN_HOUR.toMillis());
-            long attempts = adds(cluster, topic) - before;
+            double attempts = (double) (adds(cluster, topic) - before) / PARTITIONS;
             weed.launch();
             topic.awaitOnlyRemote(EndState.LIMIT);
             if (mustEndWell) {

@@ -1,4 +1,5 @@
 //! Says a failure that comes again and again once, and then every five minutes.
+#![allow(clippy::disallowed_methods, reason = "shell: what was said a while ago is said again")]
 
 use std::mem::{Discriminant, discriminant};
 use std::time::{Duration, Instant};
@@ -11,13 +12,16 @@ const FORGOTTEN: Duration = Duration::from_secs(60);
 
 /// Remembers what was said. One for each thing that is tried again.
 #[derive(Debug, Default)]
-pub(super) struct Quiet {
+pub(in crate::metadata) struct Quiet {
     /// How long a trouble that may pass by itself may last before it is said.
     patience: Duration,
     /// The first failure of this trouble, and the last one.
     trouble: Option<(Instant, Instant)>,
-    said: Option<(Instant, Discriminant<LogError>)>,
+    said: Option<(Instant, Kind)>,
 }
+
+/// What somebody has to do. The texts of one kind differ in times and addresses, but not why a log does not fit.
+type Kind = (Discriminant<LogError>, Option<String>);
 
 /// How a failure is told.
 #[derive(Debug, PartialEq, Eq)]
@@ -30,13 +34,13 @@ enum Tone {
 
 impl Quiet {
     /// Keeps troubles that pass within `patience` to itself.
-    pub(super) fn patient(patience: Duration) -> Self {
+    pub(in crate::metadata) fn patient(patience: Duration) -> Self {
         Self { patience, ..Self::default() }
     }
 
     /// Tells of a failure: aloud if its kind is news or five minutes old, and at once if it needs somebody; otherwise at
     /// DEBUG.
-    pub(super) fn failed(&mut self, doing: &str, error: &LogError) {
+    pub(in crate::metadata) fn failed(&mut self, doing: &str, error: &LogError) {
         match self.tone(Instant::now(), error) {
             Tone::Aside => tracing::debug!("{doing} failed and is tried again: {error}"),
             Tone::Said if !error.is_retriable() => {
@@ -48,14 +52,13 @@ impl Quiet {
     }
 
     /// Tells that it works again, if a failure was told of.
-    pub(super) fn succeeded(&mut self, doing: &str) {
+    pub(in crate::metadata) fn succeeded(&mut self, doing: &str) {
         self.trouble = None;
         if self.said.take().is_some() {
             tracing::info!("{doing} works now");
         }
     }
 
-    /// The texts of one kind differ in times and addresses; the kind decides what somebody has to do.
     fn tone(&mut self, now: Instant, error: &LogError) -> Tone {
         let (since, last) = self.trouble.unwrap_or((now, now));
         let since = if now.duration_since(last) > FORGOTTEN { now } else { since };
@@ -63,10 +66,14 @@ impl Quiet {
         if error.is_retriable() && now.duration_since(since) < self.patience {
             return Tone::Aside;
         }
-        let kind = discriminant(error);
-        let tone = match self.said {
-            Some((at, said)) if said == kind && now.duration_since(at) < INTERVAL => return Tone::Aside,
-            Some((_, said)) if said == kind => Tone::Again,
+        let why = match error {
+            LogError::Mismatch { why, .. } => Some(why.clone()),
+            _ => None,
+        };
+        let kind = (discriminant(error), why);
+        let tone = match &self.said {
+            Some((at, said)) if *said == kind && now.duration_since(*at) < INTERVAL => return Tone::Aside,
+            Some((_, said)) if *said == kind => Tone::Again,
             _ => Tone::Said,
         };
         self.said = Some((now, kind));
@@ -93,6 +100,15 @@ mod tests {
         assert_eq!(quiet.tone(at(901), &closed), Tone::Said);
         quiet.succeeded("trying");
         assert_eq!(quiet.tone(at(902), &closed), Tone::Said);
+    }
+
+    #[test]
+    fn that_a_log_does_not_fit_for_another_reason_is_told_at_once() {
+        let unfit =
+            |why: &str| LogError::Mismatch { what: "try".to_owned(), log: "log".to_owned(), why: why.to_owned() };
+        let (now, mut quiet) = (Instant::now(), Quiet::default());
+        let tones = ["it is gone", "it is gone", "it is another"].map(|why| quiet.tone(now, &unfit(why)));
+        assert_eq!(tones, [Tone::Said, Tone::Aside, Tone::Said]);
     }
 
     #[test]
