@@ -1,7 +1,7 @@
 //! What is done to bytes on their way into objects and back: compression and encryption.
 //!
 //! In: bytes, keys, and how many bytes must come out. Out: these bytes, or why not. Never: objects, layouts, more memory
-//! than the caller said.
+//! than the caller said. Key files are read once, when the manager is set up.
 
 mod aes;
 mod key_ring;
