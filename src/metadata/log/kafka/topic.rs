@@ -302,11 +302,11 @@ mod tests {
     fn settings_that_nobody_tells_for_a_moment_are_as_they_were() {
         let hours = |hours: u64| Some(Duration::from_secs(hours * 3600));
         let known = LogShape { cleanup: Cleanup::Compact, delete_retention: hours(1), ..LogShape::of(5) };
-        assert_eq!(recognise(LogShape::of(5), &known), Ok(known));
+        assert_eq!(judge(LogShape::of(5), Some(&known), 5), Ok(known));
         let changed = LogShape { delete_retention: hours(24), ..known };
-        assert_eq!(recognise(changed, &known), Ok(changed));
+        assert_eq!(judge(changed, Some(&known), 5), Ok(changed));
         let deletes = LogShape { cleanup: Cleanup::Delete, ..LogShape::of(5) };
-        assert_eq!(recognise(deletes, &known), Ok(deletes));
+        assert_eq!(judge(deletes, Some(&known), 5), Ok(deletes));
     }
 
     #[test]
