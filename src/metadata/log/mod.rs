@@ -106,6 +106,16 @@ pub trait MetadataLog: Send + Sync + 'static {
     /// [`LogError::Unsupported`] from a log without brokers: there the host tells the epoch.
     async fn leader_epoch(&self, topic: &str, partition: i32) -> Result<LeaderEpoch, LogError>;
 
+    /// As [`MetadataLog::leader_epoch`] of each of many partitions, a topic's name and a number, in their order. They are
+    /// asked for together where that is cheaper; one without an answer takes none from the others.
+    async fn leader_epochs(&self, partitions: &[(Arc<str>, i32)]) -> Vec<Result<LeaderEpoch, LogError>> {
+        let mut answers = Vec::with_capacity(partitions.len());
+        for (topic, partition) in partitions {
+            answers.push(self.leader_epoch(topic, *partition).await);
+        }
+        answers
+    }
+
     /// Settings by name, as brokers have them now, defaults included.
     ///
     /// [`LogError::Unsupported`] from a log without brokers, which is what an implementation says that has no other.
@@ -220,7 +230,7 @@ pub enum LogEvent<'a> {
 }
 
 /// Why the log could not do what it was asked for. The variants differ in what the caller should do next.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, Clone, thiserror::Error)]
 pub enum LogError {
     /// Nobody answered: try again later.
     #[error("{what}: {log} cannot be reached ({why}); check that it runs and that its address is right")]

@@ -20,6 +20,7 @@ use super::directory::{Assignment, Bound, Directory, MetaPartition, SharedState}
 use super::env::{MetadataEnv, Options};
 use super::inquiry::Inquiry;
 use super::instruments::Instruments;
+use super::leadership;
 use super::quiet::Quiet;
 use super::upkeep::Upkeep;
 use super::waiters::Waiters;
@@ -52,6 +53,7 @@ pub(super) struct Core {
     pub(super) startup_failure: Mutex<Option<String>>,
     /// Why the log is not read at the moment.
     pub(super) reading_failure: Mutex<Option<String>>,
+    pub(super) epoch_questions: leadership::Questions,
     /// What was said of questions for epochs that fail.
     pub(super) epochs_quiet: Mutex<Quiet>,
     opened: Instant,
@@ -123,6 +125,7 @@ impl Core {
             is_loss_said: Mutex::default(),
             startup_failure: Mutex::default(),
             reading_failure: Mutex::default(),
+            epoch_questions: leadership::Questions::default(),
             epochs_quiet: Mutex::default(),
             opened: Instant::now(),
             is_ready_said: AtomicBool::new(false),

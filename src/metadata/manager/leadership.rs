@@ -50,15 +50,13 @@ impl Leadership {
         standing.told
     }
 
-    /// Takes an answer unless the host told something new since the question. Tells whether it was taken.
-    fn answer(&self, told: u64, role: Role) -> bool {
+    /// Takes an answer unless the host told something new since the question.
+    fn answer(&self, told: u64, role: Role) {
         let mut standing = self.standing.lock();
-        let is_current = standing.told == told;
-        if is_current {
+        if standing.told == told {
             standing.role = role;
             self.changed.notify_all();
         }
-        is_current
     }
 
     fn is_current(&self, told: u64) -> bool {
@@ -111,44 +109,104 @@ pub(super) fn lead(core: &Arc<Core>, assignment: &Arc<Assignment>, epoch: Option
         return;
     }
     let told = assignment.leadership.tell(Role::Asking(None));
-    core.env.runtime.spawn(ask(Arc::clone(core), Arc::clone(assignment), told));
+    core.epoch_questions.put(core, Question { assignment: Arc::clone(assignment), told });
 }
 
-async fn ask(core: Arc<Core>, assignment: Arc<Assignment>, told: u64) {
-    let (leadership, partition) = (&assignment.leadership, &assignment.partition);
+/// How long a question waits for others to be asked with it.
+const GATHER: Duration = Duration::from_millis(3);
+/// As many as are asked in one request.
+const TOGETHER_MAX: usize = 256;
+
+/// Questions for epochs that nobody has taken up yet.
+#[derive(Default)]
+pub(super) struct Questions(Mutex<Vec<Question>>);
+
+struct Question {
+    assignment: Arc<Assignment>,
+    told: u64,
+}
+
+impl Questions {
+    fn put(&self, core: &Arc<Core>, question: Question) {
+        let mut waiting = self.0.lock();
+        waiting.push(question);
+        if waiting.len() == 1 {
+            core.env.runtime.spawn(gather(Arc::clone(core)));
+        }
+    }
+}
+
+impl Question {
+    fn is_current(&self) -> bool {
+        self.assignment.leadership.is_current(self.told)
+    }
+
+    fn answer(&self, role: Role) {
+        self.assignment.leadership.answer(self.told, role);
+    }
+}
+
+/// Takes up what was put in the last moment: a broker that takes over thousands of partitions asks some tens of times.
+async fn gather(core: Arc<Core>) {
+    tokio::time::sleep(GATHER).await;
+    let mut waiting = std::mem::take(&mut *core.epoch_questions.0.lock());
+    while !waiting.is_empty() {
+        let rest = waiting.split_off(waiting.len().min(TOGETHER_MAX));
+        core.env.runtime.spawn(ask(Arc::clone(&core), waiting));
+        waiting = rest;
+    }
+}
+
+/// Asks until all are answered, or not wanted any more.
+async fn ask(core: Arc<Core>, mut questions: Vec<Question>) {
     let mut pause = core.options.retry_pause;
     if !core.started().await {
         return;
     }
-    while leadership.is_current(told) && !core.is_closed() {
-        let answer = {
-            // A broker that takes over thousands of partitions does not ask for all at once.
+    loop {
+        let answers = {
             let Ok(_permit) = core.questions.acquire().await else { return };
-            if !leadership.is_current(told) {
+            questions.retain(Question::is_current);
+            if questions.is_empty() || core.is_closed() {
                 return;
             }
-            core.log.leader_epoch(&partition.topic, partition.partition).await
+            let partition = |question: &Question| {
+                let partition = &question.assignment.partition;
+                (Arc::clone(&partition.topic), partition.partition)
+            };
+            let partitions: Vec<_> = questions.iter().map(partition).collect();
+            core.log.leader_epochs(&partitions).await
         };
-        let error = match answer {
-            Ok(epoch) => {
-                leadership.answer(told, Role::Leader(epoch));
-                return;
-            }
-            Err(LogError::Unsupported { .. }) => {
-                // Nobody can tell: all keys of what is added now carry the segment's id.
-                leadership.answer(told, Role::Leader(LeaderEpoch::UNKNOWN));
-                return;
-            }
-            Err(error) => error,
-        };
-        if error.is_retriable() {
-            // Just after an election that is usual.
-            tracing::debug!("leader epoch of {partition} is not known yet: {error}");
-        } else {
-            core.epochs_quiet.lock().failed("asking for leader epochs", &error);
+        questions =
+            questions.into_iter().zip(answers).filter_map(|(question, answer)| take(&core, question, answer)).collect();
+        if questions.is_empty() {
+            return;
         }
-        leadership.answer(told, Role::Asking(Some(error.to_string())));
         core.sleep(pause).await;
         pause = (pause * 2).min(RETRY_PAUSE_MAX);
     }
+}
+
+/// Takes an answer; gives the question back if it has to be asked again.
+fn take(core: &Core, question: Question, answer: Result<LeaderEpoch, LogError>) -> Option<Question> {
+    let error = match answer {
+        Ok(epoch) => {
+            question.answer(Role::Leader(epoch));
+            return None;
+        }
+        Err(LogError::Unsupported { .. }) => {
+            // Nobody can tell: all keys of what is added now carry the segment's id.
+            question.answer(Role::Leader(LeaderEpoch::UNKNOWN));
+            return None;
+        }
+        Err(error) => error,
+    };
+    if error.is_retriable() {
+        // Just after an election that is usual.
+        tracing::debug!("leader epoch of {} is not known yet: {error}", question.assignment.partition);
+    } else {
+        core.epochs_quiet.lock().failed("asking for leader epochs", &error);
+    }
+    question.answer(Role::Asking(Some(error.to_string())));
+    Some(question)
 }

@@ -23,6 +23,7 @@ use crate::model::{BrokerId, LeaderEpoch};
 
 /// Questions under way at the same time: each holds a thread that may block.
 const QUESTIONS_MAX: u32 = 16;
+const EPOCHS: &str = "ask for leader epochs";
 
 /// The topic `__remote_log_metadata` of the cluster that the broker belongs to.
 pub struct KafkaLog {
@@ -204,12 +205,20 @@ impl MetadataLog for KafkaLog {
     }
 
     async fn leader_epoch(&self, topic: &str, partition: i32) -> Result<LeaderEpoch, LogError> {
-        let topic = topic.to_owned();
+        let answer = self.leader_epochs(&[(topic.into(), partition)]).await.pop();
+        answer.unwrap_or_else(|| Err(LogError::Internal { what: EPOCHS.to_owned(), why: "no answer".to_owned() }))
+    }
+
+    async fn leader_epochs(&self, partitions: &[(Arc<str>, i32)]) -> Vec<Result<LeaderEpoch, LogError>> {
+        let asked = partitions.to_vec();
         let question = move |inner: &Inner, admin: &Admin| {
             let servers = &inner.settings.servers;
-            epoch::ask(admin, servers, inner.broker_id, &topic, partition, &|| inner.closed())
+            Ok(epoch::ask(admin, servers, inner.broker_id, &asked, &|| inner.closed()))
         };
-        self.inner.ask("ask for a leader epoch", question).await
+        match self.inner.ask(EPOCHS, question).await {
+            Ok(answers) => answers,
+            Err(error) => partitions.iter().map(|_| Err(error.clone())).collect(),
+        }
     }
 
     async fn settings(&self, of: &SettingsOf) -> Result<BTreeMap<String, String>, LogError> {

@@ -45,6 +45,8 @@ pub(super) struct ScriptedLog {
     /// Answers about epochs; the last one is given for ever.
     pub(super) epochs: Mutex<VecDeque<Result<i32, LogError>>>,
     pub(super) epoch_questions: AtomicUsize,
+    /// Of one or more of the questions together.
+    pub(super) epoch_requests: AtomicUsize,
     /// Answers about settings; the last one is given for ever.
     pub(super) topic_settings: Mutex<VecDeque<Told>>,
     pub(super) broker_settings: Mutex<VecDeque<Told>>,
@@ -85,6 +87,7 @@ impl ScriptedLog {
             is_panic_due: AtomicBool::new(false),
             epochs: Mutex::default(),
             epoch_questions: AtomicUsize::new(0),
+            epoch_requests: AtomicUsize::new(0),
             topic_settings: Mutex::default(),
             broker_settings: Mutex::default(),
             settings_questions: AtomicUsize::new(0),
@@ -181,6 +184,15 @@ impl MetadataLog for Handle {
             Some(error) => Err(error),
             None => Ok(Box::new(Reader { log: Arc::clone(&self.0), cursors: Vec::new(), is_woken: Arc::default() })),
         }
+    }
+
+    async fn leader_epochs(&self, partitions: &[(Arc<str>, i32)]) -> Vec<Result<LeaderEpoch, LogError>> {
+        self.0.epoch_requests.fetch_add(1, Ordering::SeqCst);
+        let mut answers = Vec::new();
+        for (topic, partition) in partitions {
+            answers.push(self.leader_epoch(topic, *partition).await);
+        }
+        answers
     }
 
     async fn leader_epoch(&self, _topic: &str, _partition: i32) -> Result<LeaderEpoch, LogError> {

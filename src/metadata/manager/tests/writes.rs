@@ -188,6 +188,24 @@ async fn an_add_waits_for_its_epoch_no_longer_than_it_may() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn epochs_are_asked_for_together_and_again_where_the_answer_failed() {
+    let log = ScriptedLog::new(1);
+    log.epochs.lock().extend([Err(scripted::unreachable()), Err(scripted::unreachable()), Ok(6)]);
+    let manager = over(&log, &[("remote.log.metadata.initialization.retry.interval.ms", "20")]);
+    let led: Vec<_> = (0..200).map(|number| assigned(number, None)).collect();
+    manager.lead_and_follow(&led, &[]).expect("assigns");
+    until("ready", || led.iter().all(|led| manager.is_ready(&led.partition))).await;
+    for number in 0..200 {
+        end(manager.add(segment(number, 0), PATIENCE)).await.expect("the epoch is known in the end");
+    }
+    let counts = [&log.epoch_questions, &log.epoch_requests].map(|count| count.load(Ordering::SeqCst));
+    assert_eq!(counts[0], 202, "two were asked for again, and they alone");
+    assert!(counts[1] <= 8, "not one by one: {counts:?}");
+    assert!(log.keys(0).iter().all(|key| key.ends_with(":9:6")), "{:?}", log.keys(0));
+    manager.close();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn without_anybody_who_knows_the_epoch_keys_carry_the_segments_id() {
     let log = ScriptedLog::new(1);
     let manager = over(&log, &[]);

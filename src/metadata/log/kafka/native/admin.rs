@@ -1,5 +1,6 @@
 //! Questions and orders to the cluster.
 
+use std::collections::HashMap;
 use std::ffi::c_char;
 use std::time::Duration;
 
@@ -71,9 +72,33 @@ impl Admin {
     ///
     /// By a plain metadata request, which any broker answers: librdkafka's DescribeTopics waits for a controller.
     pub fn describe(&self, topic: &str, timeout: Duration, stop: &dyn Fn() -> bool) -> Result<Described, AdminError> {
-        let name = c_string(topic);
-        // SAFETY: a live client and a C string; null is the default configuration.
-        let object = Topic(unsafe { rd::rd_kafka_topic_new(self.handle.rk(), name.as_ptr(), std::ptr::null_mut()) });
+        let object = Topic::new(&self.handle, topic);
+        self.metadata(Some(&object), timeout, stop)?.leaders()
+    }
+
+    /// Describes several topics at once, in their order, as [`Admin::describe`] does one.
+    pub fn describe_all(
+        &self,
+        topics: &[&str],
+        timeout: Duration,
+        stop: &dyn Fn() -> bool,
+    ) -> Result<Vec<Result<Described, Code>>, AdminError> {
+        // As long as these live, the topics are known here: those are what is asked for.
+        let objects: Vec<_> = topics.iter().map(|topic| Topic::new(&self.handle, topic)).collect();
+        let answers = self.metadata(None, timeout, stop)?.topics();
+        drop(objects);
+        let answer = |topic: &&str| answers.get(*topic).cloned().unwrap_or_else(|| Err(empty().code));
+        Ok(topics.iter().map(answer).collect())
+    }
+
+    /// Asks for one topic, or for all that are known here.
+    fn metadata(
+        &self,
+        only: Option<&Topic>,
+        timeout: Duration,
+        stop: &dyn Fn() -> bool,
+    ) -> Result<Metadata, AdminError> {
+        let only = only.map_or(std::ptr::null_mut(), |topic| topic.0);
         let mut timed_out = Err(timed_out());
         // First shortly, so that whoever closes doesn't wait long for a cluster that is away.
         for timeout in [timeout / 5, timeout - timeout / 5] {
@@ -81,14 +106,14 @@ impl Admin {
                 break;
             }
             let mut metadata = std::ptr::null();
-            // SAFETY: a live client and a topic of it; the answer is owned by us if there is one.
+            // SAFETY: a live client and a topic of it or null; the answer is owned by us if there is one.
             let code = Code::of(unsafe {
-                rd::rd_kafka_metadata(self.handle.rk(), 0, object.0, &raw mut metadata, millis(timeout))
+                rd::rd_kafka_metadata(self.handle.rk(), 0, only, &raw mut metadata, millis(timeout))
             });
             let reason = code.to_string();
             if code.is_ok() {
                 self.forget();
-                return Metadata(metadata).leaders();
+                return Ok(Metadata(metadata));
             } else if code.is_any(&[RespErr::RD_KAFKA_RESP_ERR__TRANSPORT, RespErr::RD_KAFKA_RESP_ERR__TIMED_OUT]) {
                 // The former is what it says when no broker came up in time.
                 timed_out = Err(AdminError { reason, ..self::timed_out() });
@@ -136,44 +161,9 @@ impl Admin {
             Err(AdminError { code, reason: text(rd::rd_kafka_topic_result_error_string(topic)) })
         }
     }
-
-    /// The leader epoch that comes with ListOffsets(LATEST): the answering leader's own.
-    pub fn latest_epoch(
-        &self,
-        topic: &str,
-        partition: i32,
-        timeout: Duration,
-        stop: &dyn Fn() -> bool,
-    ) -> Result<i32, AdminError> {
-        let name = c_string(topic);
-        let request = Request::new(&self.handle, rd::rd_kafka_admin_op_t::RD_KAFKA_ADMIN_OP_LISTOFFSETS, timeout);
-        // SAFETY: live client, options and queue; the list is copied by the request and destroyed here.
-        unsafe {
-            let list = rd::rd_kafka_topic_partition_list_new(1);
-            let place = rd::rd_kafka_topic_partition_list_add(list, name.as_ptr(), partition);
-            (*place).offset = i64::from(rd::RD_KAFKA_OFFSET_END);
-            rd::rd_kafka_ListOffsets(self.handle.rk(), list, request.options, request.queue);
-            rd::rd_kafka_topic_partition_list_destroy(list);
-        }
-        let answer = request.wait(timeout, stop)?;
-        self.forget();
-        // SAFETY: as in `describe`.
-        unsafe {
-            let result = rd::rd_kafka_event_ListOffsets_result(answer.0);
-            let mut count = 0;
-            let infos = rd::rd_kafka_ListOffsets_result_infos(result, &raw mut count);
-            let Some(&info) = slice(infos, count).first() else { return Err(empty()) };
-            let place = rd::rd_kafka_ListOffsetsResultInfo_topic_partition(info);
-            let code = code::read(&raw const (*place).err);
-            if code.is_ok() {
-                return Ok(rd::rd_kafka_topic_partition_get_leader_epoch(place));
-            }
-            Err(AdminError { code, reason: code.to_string() })
-        }
-    }
 }
 
-fn timed_out() -> AdminError {
+pub(super) fn timed_out() -> AdminError {
     let code = Code::of(RespErr::RD_KAFKA_RESP_ERR__TIMED_OUT);
     AdminError { code, reason: code.to_string() }
 }
@@ -249,6 +239,14 @@ impl Drop for Request {
 
 struct Topic(*mut rd::rd_kafka_topic_t);
 
+impl Topic {
+    fn new(handle: &Handle, name: &str) -> Self {
+        let name = c_string(name);
+        // SAFETY: a live client, which outlives the topic, and a C string; null is the default configuration.
+        Self(unsafe { rd::rd_kafka_topic_new(handle.rk(), name.as_ptr(), std::ptr::null_mut()) })
+    }
+}
+
 impl Drop for Topic {
     fn drop(&mut self) {
         // SAFETY: owned.
@@ -256,29 +254,42 @@ impl Drop for Topic {
     }
 }
 
-/// The answer to a question about one topic.
+/// The answer to a question about topics.
 struct Metadata(*const rd::rd_kafka_metadata);
 
 impl Metadata {
+    /// Of the only topic.
     fn leaders(&self) -> Result<Described, AdminError> {
-        // SAFETY: a live answer; its arrays have the lengths that stand beside them.
-        let partitions = unsafe {
-            let topics = slice((*self.0).topics, usize::try_from((*self.0).topic_cnt).unwrap_or(0));
-            let Some(topic) = topics.first() else { return Err(empty()) };
-            let code = code::read(&raw const topic.err);
+        let answer = self.each().next().ok_or_else(empty)?.1;
+        answer.map_err(|code| AdminError { code, reason: code.to_string() })
+    }
+
+    /// By name.
+    fn topics(&self) -> HashMap<String, Result<Described, Code>> {
+        self.each().collect()
+    }
+
+    fn each(&self) -> impl Iterator<Item = (String, Result<Described, Code>)> + '_ {
+        // SAFETY: a live answer; its array has the length that stands beside it.
+        let topics = unsafe { slice((*self.0).topics, usize::try_from((*self.0).topic_cnt).unwrap_or(0)) };
+        topics.iter().map(|topic| {
+            // SAFETY: part of a live answer; its array has the length that stands beside it.
+            let (name, code, partitions) = unsafe {
+                let partitions = slice(topic.partitions, usize::try_from(topic.partition_cnt).unwrap_or(0));
+                (text(topic.topic), code::read(&raw const topic.err), partitions)
+            };
             if !code.is_ok() {
-                return Err(AdminError { code, reason: code.to_string() });
+                return (name, Err(code));
             }
-            slice(topic.partitions, usize::try_from(topic.partition_cnt).unwrap_or(0))
-        };
-        let mut leaders = vec![-1; partitions.len()];
-        for partition in partitions {
-            let index = usize::try_from(partition.id).unwrap_or(usize::MAX);
-            if let Some(leader) = leaders.get_mut(index) {
-                *leader = partition.leader;
+            let mut leaders = vec![-1; partitions.len()];
+            for partition in partitions {
+                let index = usize::try_from(partition.id).unwrap_or(usize::MAX);
+                if let Some(leader) = leaders.get_mut(index) {
+                    *leader = partition.leader;
+                }
             }
-        }
-        Ok(Described { leaders })
+            (name, Ok(Described { leaders }))
+        })
     }
 }
 

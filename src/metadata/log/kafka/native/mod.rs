@@ -9,6 +9,7 @@ mod admin;
 mod callbacks;
 mod code;
 mod consume;
+mod epochs;
 mod handle;
 mod identity;
 mod operate;

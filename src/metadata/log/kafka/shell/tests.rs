@@ -173,6 +173,39 @@ async fn the_epoch_is_told_only_by_the_broker_that_leads() {
 }
 
 #[tokio::test]
+async fn many_epochs_are_asked_for_together_and_each_has_an_answer_of_its_own() {
+    let cluster = MockCluster::<DefaultProducerContext>::new(2).unwrap();
+    let topics = ["orders", "invoices", "carts"];
+    for topic in topics {
+        cluster.create_topic(topic, 4, 2).unwrap();
+        for partition in 0..4 {
+            cluster.partition_leader(topic, partition, Some(1 + partition % 2)).unwrap();
+        }
+    }
+    let log = open(&cluster.bootstrap_servers(), &[]);
+    let mut asked: Vec<(Arc<str>, i32)> = Vec::new();
+    for topic in topics.into_iter().chain(["missing"]) {
+        asked.extend((0..4).map(|partition| (topic.into(), partition)));
+    }
+    // A topic that was made anew may be asked for under both of its ids.
+    asked.push(("orders".into(), 0));
+    let start = Instant::now();
+    let answers = log.leader_epochs(&asked).await;
+    println!("{} answers in {:?}", answers.len(), start.elapsed());
+    assert_eq!(answers.len(), asked.len());
+    for ((topic, partition), answer) in asked.iter().zip(answers) {
+        let error = answer.unwrap_err();
+        match (topic.as_ref(), partition % 2) {
+            ("missing", _) => assert!(error.to_string().contains("no such topic"), "{error}"),
+            // The mock tells no epochs, but answers.
+            (_, 0) => assert!(matches!(error, LogError::Unsupported { .. }), "{topic}-{partition}: {error}"),
+            (_, _) => assert!(error.to_string().contains("broker 2 leads it"), "{topic}-{partition}: {error}"),
+        }
+    }
+    log.close().await;
+}
+
+#[tokio::test]
 async fn who_is_no_broker_leads_nothing_and_need_not_ask() {
     let cluster = MockCluster::<DefaultProducerContext>::new(1).unwrap();
     cluster.create_topic("orders", 1, 1).unwrap();
