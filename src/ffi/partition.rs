@@ -1,6 +1,8 @@
 //! Partitions as the header has them.
 
+use std::cell::RefCell;
 use std::ffi::c_char;
+use std::sync::Arc;
 
 use crate::metadata::AssignedPartition;
 use crate::model::{KafkaUuid, LeaderEpoch, TopicIdPartition, is_topic_name};
@@ -58,15 +60,51 @@ pub(super) unsafe fn partition(
     partition: i32,
 ) -> Result<TopicIdPartition, Failure> {
     // SAFETY: promised by the caller in the same words.
-    let topic = unsafe { borrow::text(topic, topic_len, "topic")? };
-    if !is_topic_name(topic) {
-        let shown: String = topic.chars().take(64).collect();
-        return Err(Failure::argument(format!(
-            "topic is {shown:?} ({topic_len} bytes); a name has 1 to 249 letters, digits, dots, underscores and hyphens, and is not `.` or `..`"
-        )));
-    }
+    let topic = unsafe { borrow::bytes(topic.cast(), topic_len, "topic")? };
+    let topic = name(topic)?;
     if partition < 0 {
         return Err(Failure::argument(format!("partition is {partition} and must not be negative")));
     }
-    Ok(TopicIdPartition::new(KafkaUuid(topic_id), topic, partition))
+    Ok(TopicIdPartition { topic_id: KafkaUuid(topic_id), topic, partition })
+}
+
+thread_local! {
+    /// The topic that this thread asked about last. Hosts look up the same one again and again: neither checking its name
+    /// nor an allocation for it is needed then.
+    static LAST: RefCell<Option<Arc<str>>> = const { RefCell::new(None) };
+}
+
+fn name(bytes: &[u8]) -> Result<Arc<str>, Failure> {
+    // A thread that ends has no such place any more.
+    let is_known = |last: &RefCell<Option<Arc<str>>>| last.borrow().clone().filter(|last| last.as_bytes() == bytes);
+    if let Ok(Some(known)) = LAST.try_with(is_known) {
+        return Ok(known);
+    }
+    let name =
+        std::str::from_utf8(bytes).map_err(|error| Failure::argument(format!("topic is not UTF-8 ({error})")))?;
+    if !is_topic_name(name) {
+        let shown: String = name.chars().take(64).collect();
+        return Err(Failure::argument(format!(
+            "topic is {shown:?} ({} bytes); a name has 1 to 249 letters, digits, dots, underscores and hyphens, and is not `.` or `..`",
+            bytes.len()
+        )));
+    }
+    let name: Arc<str> = Arc::from(name);
+    let _ = LAST.try_with(|last| last.replace(Some(Arc::clone(&name))));
+    Ok(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_name_is_taken_for_no_other_one() {
+        let first = name(b"orders").expect("a name");
+        assert!(Arc::ptr_eq(&first, &name(b"orders").expect("a name")));
+        assert_eq!(&*name(b"order").expect("a name"), "order");
+        assert!(name(b"or/der").is_err() && name(b"or/der").is_err(), "also when it was asked before");
+        assert!(name(b"").is_err() && name(b"\xff").is_err());
+        assert_eq!(&*name(b"orders").expect("a name"), "orders");
+    }
 }

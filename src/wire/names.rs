@@ -9,6 +9,8 @@ use crate::model::{IdMap, KafkaUuid};
 #[derive(Debug, Default)]
 pub struct Names {
     known: IdMap<KafkaUuid, Arc<str>>,
+    /// The last one that was shared: mostly the next one is the same.
+    last: Option<(KafkaUuid, Arc<str>)>,
 }
 
 /// When more are known, all are forgotten; who uses one keeps it.
@@ -22,6 +24,18 @@ impl Names {
 
     /// `name`, shared with everybody who was given it for the same topic.
     pub fn share(&mut self, topic_id: KafkaUuid, name: &str) -> Arc<str> {
+        if let Some((id, last)) = &self.last
+            && *id == topic_id
+            && **last == *name
+        {
+            return Arc::clone(last);
+        }
+        let shared = self.look_up(topic_id, name);
+        self.last = Some((topic_id, Arc::clone(&shared)));
+        shared
+    }
+
+    fn look_up(&mut self, topic_id: KafkaUuid, name: &str) -> Arc<str> {
         if let Some(known) = self.known.get(&topic_id).filter(|known| &***known == name) {
             return Arc::clone(known);
         }
@@ -46,6 +60,7 @@ mod tests {
         assert!(Arc::ptr_eq(&first, &names.share(id, "orders")));
         assert_eq!(&*names.share(id, "order"), "order");
         assert_eq!(&*names.share(KafkaUuid([2; 16]), "orders"), "orders");
+        assert_eq!(&*names.share(KafkaUuid([2; 16]), "order"), "order", "also right behind its like");
     }
 
     #[test]

@@ -51,11 +51,12 @@ impl Intake {
         if let Some(Record::Level(level)) = body {
             self.level(meta, level);
         }
-        let partition = match &body {
-            Some(record) => record.partition().cloned(),
+        let of_key = match &body {
+            Some(_) => None,
             None => key.as_ref().and_then(RecordKey::partition).map(PartitionKey::to_partition),
         };
-        let outcome = partition.as_ref().map(|partition| {
+        let partition = body.as_ref().and_then(Record::partition).or(of_key.as_ref());
+        let outcome = partition.map(|partition| {
             let entry = Entry { offset, timestamp_ms, seen_ms, key: key.as_ref(), body: body.as_ref() };
             self.apply(meta, partition, entry)
         });

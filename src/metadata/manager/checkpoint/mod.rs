@@ -132,7 +132,8 @@ impl Checkpoints {
         let since = reading.saved.map(|at| now.saturating_duration_since(at));
         let is_enough = reading.unsaved >= ENOUGH_RECORDS && since.is_none_or(|since| since >= PAUSE_MIN);
         let is_time = reading.unsaved > 0 && since.unwrap_or_else(|| reading.open_for(now)) >= PAUSE;
-        if !is_enough && !is_time {
+        // What cannot be kept yet is looked at again soon: a first start has read all, and may be killed at any time.
+        if !(is_enough || is_time) || !reading.is_whole() {
             return;
         }
         reading.saved = Some(now);
