@@ -156,7 +156,7 @@ test-java: build ## Run the shim's Java tests
 	@$(MAKE) --no-print-directory suite-java
 test-broker: build weed $(BROKER_CLASSES) ## Run all tests on real brokers: faults, class.path, second JDK, S3 (minutes)
 	@scripts/run-tests.sh broker-all
-test-cluster: build weed $(BROKER_CLASSES) ## Run the tests on clusters of three brokers: mixed managers, kills at each step, a broken metadata topic (about 25 minutes)
+test-cluster: build weed $(BROKER_CLASSES) ## Run the tests on clusters of three brokers: mixed managers, kills at each step, a broken metadata topic, migration (half an hour)
 	@scripts/run-tests.sh cluster
 # The jars are those that any test on a broker has fetched.
 test-migration: ## Run the migration command on stock brokers, once target/kafka/$(KAFKA)/libs is there (a few minutes)

@@ -3,6 +3,7 @@
 //! Each entry reads the bytes; what can be read must survive being written and read again.
 
 use undercroft::storage::layout::Place;
+use undercroft::storage::layout::aiven::Manifest;
 use undercroft::storage::layout::compact::{Footer, TRAILER_LENGTH, Trailer, data_length};
 use undercroft::wire::{
     CustomMetadata, Record, Version, decode, encode_level, encode_partition_delete, encode_segment, encode_update,
@@ -63,5 +64,32 @@ pub fn layout(bytes: &[u8]) {
     if let Ok(place) = Place::decode(metadata, size) {
         assert_eq!(place.data_length, data_length(size, place.block_size));
         assert_eq!(Place::decode(&place.encode(), size).map(|again| again.object_length()), Ok(place.object_length()));
+    }
+}
+
+/// Manifest of a segment that Aiven's plugin wrote.
+pub fn manifest(bytes: &[u8]) {
+    let Ok(manifest) = Manifest::decode(bytes) else { return };
+    let (chunks, size) = (&manifest.chunks, manifest.chunks.segment_size());
+    let mut next = 0;
+    for place in &manifest.indexes {
+        assert_eq!(place.range.start, next, "indexes lie one behind the other");
+        next = place.range.end;
+    }
+    assert_eq!(manifest.indexes_length(), next);
+    assert!(manifest.check(size + 1).is_err(), "a segment of another size");
+    // All of a segment of any size: more than a fuzzer has time for.
+    let (count, some) = (chunks.count(), chunks.count().min(1000));
+    let plain: u64 = (0..some).map(|chunk| chunks.plain_length(chunk)).sum();
+    assert_eq!(plain, size.min(some * chunks.chunk_size()));
+    let mut next = 0;
+    for chunk in 0..some {
+        let range = chunks.stored_range(chunk..chunk + 1);
+        assert!(range.start == next && range.end > next, "chunk {chunk} of {count} lies behind the one before");
+        assert!(range.end <= chunks.object_length());
+        next = range.end;
+    }
+    if manifest.check(size).is_ok() && manifest.is_plain() {
+        assert_eq!(chunks.object_length(), size);
     }
 }

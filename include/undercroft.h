@@ -36,7 +36,7 @@
 #define UC_ABI_VERSION 2
 
 /** Release, ABI and text of this header; equal to `uc_build_id` if the library was built with this very header. */
-#define UC_BUILD_ID "0.1.0-abi2-18651531f8d7c597"
+#define UC_BUILD_ID "0.1.0-abi2-049a57916afdc3fa"
 
 /**
  * The segment has no aborted transactions, so no transaction index is kept of it.
@@ -1095,8 +1095,8 @@ uc_status_t uc_storage_copy_submit(const struct uc_storage_t *storage,
  *
  * Ownership: `segment` stays the caller's. `*reader_out` is the caller's to free with `uc_reader_free`, `*error_out`,
  * if set, with `uc_error_free`.
- * Threads: any. Errors: UC_ERR_INVALID_ARGUMENT (`start` behind the end), UC_ERR_UNSUPPORTED, UC_ERR_CLOSED.
- * Since ABI 1.
+ * Threads: any. Errors: UC_ERR_INVALID_ARGUMENT (`start` behind the end), UC_ERR_UNSUPPORTED, UC_ERR_CORRUPT and
+ * UC_ERR_MISCONFIGURED (all three if the segment's metadata says so; else reads do), UC_ERR_CLOSED. Since ABI 1.
  *
  * # Safety
  * `segment` is null or valid for reads of its struct_size, and so is what it points to; `reader_out` and `error_out`
@@ -1115,7 +1115,8 @@ uc_status_t uc_storage_fetch(const struct uc_storage_t *storage,
  * Ownership: `segment` stays the caller's. `*bytes_out` is the caller's to free with `uc_buf_free`, `*error_out`, if
  * set, with `uc_error_free`.
  * Threads: any. Errors: UC_ERR_NOT_FOUND (also a segment without that index), UC_ERR_CORRUPT, UC_ERR_UNREACHABLE,
- * UC_ERR_REFUSED, UC_ERR_MISCONFIGURED, UC_ERR_TIMEOUT, UC_ERR_CLOSED, UC_ERR_INVALID_ARGUMENT. Since ABI 1.
+ * UC_ERR_REFUSED, UC_ERR_MISCONFIGURED, UC_ERR_UNSUPPORTED, UC_ERR_TIMEOUT, UC_ERR_CLOSED, UC_ERR_INVALID_ARGUMENT.
+ * Since ABI 1.
  *
  * # Safety
  * `segment` is null or valid for reads of its struct_size, and so is what it points to; `bytes_out` and `error_out`
@@ -1238,8 +1239,8 @@ void uc_storage_free(struct uc_storage_t *storage);
  * Ownership: `dst` stays the caller's. `*error_out`, if set, is the caller's to free with `uc_error_free`.
  * Threads: one thread at a time per reader; `uc_reader_cancel` and `uc_reader_free` from any.
  * Errors: UC_ERR_TIMEOUT and UC_ERR_UNREACHABLE (retriable), UC_ERR_CANCELLED, UC_ERR_NOT_FOUND, UC_ERR_CORRUPT,
- * UC_ERR_REFUSED, UC_ERR_MISCONFIGURED, UC_ERR_CLOSED (also: its manager is closed), UC_ERR_INVALID_ARGUMENT (also:
- * `dst_len` is 0, which could not be told from the end). Since ABI 1.
+ * UC_ERR_REFUSED, UC_ERR_MISCONFIGURED, UC_ERR_UNSUPPORTED, UC_ERR_CLOSED (also: its manager is closed),
+ * UC_ERR_INVALID_ARGUMENT (also: `dst_len` is 0, which could not be told from the end). Since ABI 1.
  *
  * # Safety
  * `dst` is null or valid for writes of `dst_len` bytes; `read_out` and `error_out` are null or valid for writes.

@@ -55,6 +55,17 @@ async fn delete_topic() {
     tokio::time::sleep(Duration::from_secs(1)).await;
 }
 
+/// As a person or a broker makes it.
+async fn create_topic(partitions: i32, configs: &[(&str, &str)]) {
+    let mut topic = NewTopic::new(TOPIC, partitions, TopicReplication::Fixed(1));
+    for (name, value) in configs {
+        topic = topic.set(name, value);
+    }
+    let made = admin().create_topics(&[topic], &AdminOptions::new()).await.expect("creates");
+    assert!(made.iter().all(Result::is_ok), "{made:?}");
+    tokio::time::sleep(Duration::from_secs(1)).await;
+}
+
 fn value() -> Option<Bytes> {
     Some(Bytes::from(vec![7; 140]))
 }
@@ -361,7 +372,7 @@ fn cpu_ms() -> u64 {
 /// The topic vanishes and comes again, as after a mistake of a person, or because a broker creates what it is asked for.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs a broker"]
-async fn a_topic_that_was_deleted_is_neither_created_again_nor_is_another_of_its_name_written_to() {
+async fn a_topic_that_was_deleted_is_neither_created_again_nor_is_one_written_to_that_brokers_create() {
     let log = open(&[]);
     log.ensure().await.expect("the topic");
     let mut end = 0;
@@ -394,11 +405,13 @@ async fn a_topic_that_was_deleted_is_neither_created_again_nor_is_another_of_its
         println!("{gone}");
         assert!(matches!(&gone, LogError::Mismatch { why, .. } if why.contains("is gone")), "{gone}");
     }
+    create_topic(5, &[]).await;
     let other = open(&[]);
-    let shape = other.ensure().await.expect("a broker that starts creates it");
-    let another = log.ensure().await.expect_err("is another topic");
+    let shape = other.ensure().await.expect("the topic as it is");
+    let another = log.ensure().await.expect_err("is another topic, and nobody made it so that it keeps records");
     println!("{another}");
     assert!(another.to_string().contains(&shape.id.expect("an id").to_string()), "{another}");
+    assert!(another.to_string().contains("not set to keep"), "{another}");
     assert!(log.append(3, value(), value()).await.is_err());
     read_for(&mut *reader, Duration::from_secs(10));
     assert_eq!(mismatches, 1, "told once");
@@ -407,6 +420,85 @@ async fn a_topic_that_was_deleted_is_neither_created_again_nor_is_another_of_its
     assert_eq!(read_to(&mut *reader, 3, 0), 0, "nothing was written to it");
     log.close().await;
     other.close().await;
+}
+
+/// Prints how long each takes.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a broker"]
+async fn a_running_manager_takes_up_a_topic_that_was_made_again_and_notices_partitions_that_were_added() {
+    async fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+        let begin = Instant::now();
+        while !is_so() {
+            assert!(begin.elapsed() < Duration::from_secs(90), "waited for: {what}");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        println!("{what} after {:?}", begin.elapsed());
+    }
+    let log = open(&[]);
+    log.ensure().await.expect("the topic");
+    let place = wire::metadata_partition(&tiered().topic_id, 0, 5);
+    for number in 0..10 {
+        let (key, value) = record_of(number);
+        log.append(place, key, value).await.expect("lands");
+    }
+    log.close().await;
+    let env = MetadataEnv {
+        runtime: tokio::runtime::Handle::current(),
+        broker_id: BrokerId(1),
+        log_dir: None,
+        cluster_id: None,
+    };
+    let manager = MetadataManager::open(&config(&[]), env).expect("opens");
+    let assigned = AssignedPartition { partition: tiered(), leader_epoch: Some(LeaderEpoch(3)) };
+    manager.lead_and_follow(&[assigned], &[]).expect("assigns");
+    let count = || manager.list(&tiered(), None).map_or(0, |list| list.len());
+    let why = || manager.list(&tiered(), None).map(|_| ()).expect_err("not ready").to_string();
+    until("ready", || manager.is_ready(&tiered()) && count() >= 10).await;
+
+    delete_topic().await;
+    until("noticed that it is gone", || !manager.is_ready(&tiered())).await;
+    create_topic(1, &[]).await;
+    until("told of the one that a broker made", || why().contains("It has 1 partitions")).await;
+    println!("{}", why());
+    delete_topic().await;
+    create_topic(5, &[("cleanup.policy", "compact")]).await;
+    until("ready with the new one", || manager.is_ready(&tiered())).await;
+    assert_eq!(count(), 0);
+
+    // Made again so soon that a reader need not notice it.
+    delete_topic().await;
+    create_topic(5, &[("retention.ms", "-1")]).await;
+    let log = open(&[]);
+    log.ensure().await.expect("the topic");
+    for number in 0..30 {
+        let (key, value) = record_of(number);
+        log.append(place, key, value).await.expect("lands");
+    }
+    until("ready with one that has outgrown it", || manager.is_ready(&tiered()) && count() == 30).await;
+    let added = SegmentMetadata {
+        id: SegmentId { partition: tiered(), uuid: KafkaUuid([9; 16]) },
+        start_offset: Offset(5_000),
+        end_offset: Offset(5_099),
+        max_timestamp_ms: 1_700_000_000_000,
+        broker_id: BrokerId(1),
+        event_timestamp_ms: 1_700_000_000_000,
+        epochs: SegmentEpochs::new(vec![(LeaderEpoch(3), Offset(5_000))]).expect("epochs"),
+        size_bytes: 1,
+        custom_metadata: None,
+        state: SegmentState::CopyStarted,
+        is_txn_index_empty: true,
+    };
+    let begin = Instant::now();
+    manager.add(added, Duration::ZERO).expect("is let in").await.expect("is written");
+    println!("written after {:?}", begin.elapsed());
+
+    let more = rdkafka::admin::NewPartitions::new(TOPIC, 7);
+    admin().create_partitions(&[more], &AdminOptions::new()).await.expect("adds partitions");
+    until("noticed that partitions were added", || !manager.is_ready(&tiered())).await;
+    until("told why", || why().contains("has 7 partitions now and had 5")).await;
+    println!("{}", why());
+    manager.close();
+    delete_topic().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -147,6 +147,21 @@ fn no_end_of_an_object_panics() {
 }
 
 #[test]
+fn no_manifest_panics() {
+    let examples = ["kafka38/m0", "kafka38/m1", "kafka38/m2", "kafka4/m0", "kafka4/m1", "kafka4/m3"];
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/aiven");
+    let read = |name: &str| std::fs::read(folder.join(format!("{name}.rsm-manifest"))).expect("there");
+    let mut examples: Vec<_> = examples.into_iter().map(read).collect();
+    // Without what is only told to people, a change is likelier to hit what counts.
+    for at in 0..examples.len() {
+        let text = String::from_utf8_lossy(&examples[at]).into_owned();
+        let end = text.find(",\"remoteLogSegmentMetadata\"").expect("there");
+        examples.push(format!("{}}}", &text[..end]).into_bytes());
+    }
+    run(entries::manifest, &examples);
+}
+
+#[test]
 fn the_same_seed_gives_the_same_inputs() {
     let inputs = |seed| {
         let mut random = Random(seed);

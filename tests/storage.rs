@@ -271,13 +271,16 @@ async fn all_indexes_come_with_one_request() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_another_layout_wrote_is_unsupported_and_not_missing() {
+async fn what_a_newer_version_wrote_is_unsupported_and_not_missing() {
     let root = tempfile::tempdir().expect("a folder");
     let manager = folder_manager(root.path(), &[]);
     let mut sample = Sample::new(1000);
-    for metadata in [None, Some(&[0x02, 0x00, 0x02, 0xc8, 0x01, 0x02, 0x04, 0x04, 0x66, 0x6f, 0x6f][..])] {
-        sample.segment.custom_metadata = metadata.map(bytes::Bytes::from_static);
+    // Layout 2 under our tag, and another tag of ours alone.
+    for metadata in [&[1, 100, 2, 2, 1][..], &[1, 101, 1, 0]] {
+        sample.segment.custom_metadata = Some(bytes::Bytes::from_static(metadata));
         let error = manager.fetch(&sample.segment, 0, None).expect_err("unreadable");
+        assert!(matches!(error, StorageError::Unsupported { .. }), "{error:?}");
+        let error = manager.delete(std::slice::from_ref(&sample.segment)).await.expect_err("objects of other names");
         assert!(matches!(error, StorageError::Unsupported { .. }), "{error:?}");
     }
     sample.segment.custom_metadata = None;

@@ -1,6 +1,8 @@
 //! The storage side over real servers and real faults. Starts SeaweedFS itself; `make test-stores` requires it.
 #![allow(clippy::disallowed_methods, clippy::panic, clippy::expect_used, reason = "tests of a shell wait and measure")]
 
+#[path = "support/aiven.rs"]
+mod aiven;
 mod support;
 #[path = "support/weed.rs"]
 mod weed;
@@ -10,6 +12,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use support::{Sample, assert_indexes, manager, metric, read};
+use undercroft::model::IndexType;
 use undercroft::storage::{StorageError, StorageManager};
 use weed::{ACCESS_KEY, BUCKET, Proxy, SECRET_KEY, weed};
 
@@ -56,6 +59,42 @@ async fn what_is_copied_to_s3_is_read_back_and_deleted_without_a_trace() {
         assert!(size == 0 || matches!(error, Err(StorageError::NotFound { .. })), "{error:?}");
     }
     manager.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn segments_that_aivens_plugin_wrote_to_s3_are_read_in_few_requests_and_deleted() {
+    let Some(weed) = weed() else { return };
+    let private = aiven::data("priv.pem");
+    let keys = [
+        ("key.prefix", "after/"),
+        ("encryption.key.pairs", "key1"),
+        ("encryption.key.pairs.key1.private.key.file", private.to_str().expect("UTF-8")),
+    ];
+    let folder = format!("before/{}", aiven::MAIN.rsplit_once('/').expect("a name").0);
+    for of in ["kafka38/m0", "kafka4/m1", "kafka38/m2", "kafka4/m3"] {
+        for suffix in aiven::SUFFIXES {
+            let bytes = std::fs::read(aiven::data(&format!("{of}.{suffix}"))).expect("there");
+            weed.put(BUCKET, &format!("before/{}.{suffix}", aiven::MAIN), &bytes);
+        }
+        assert_eq!(weed.names(BUCKET, &format!("{folder}/")).len(), 3);
+        let manager = s3(&weed.endpoint(), &keys);
+        manager.check().await.expect("usable");
+        // Of the check that every manager makes at its start.
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        let before = metric(&manager, "store-requests-total");
+        let segment = aiven::segment(2500, aiven::says(Some("before/"), None));
+        assert_eq!(read(&manager, &segment, 0, None).await.expect(of), aiven::plain());
+        assert_eq!(metric(&manager, "store-requests-total") - before, 2.0, "manifest and data");
+        for index in [IndexType::Offset, IndexType::Timestamp, IndexType::ProducerSnapshot, IndexType::LeaderEpoch] {
+            manager.fetch_index(&segment, index).await.expect(of);
+        }
+        assert_eq!(metric(&manager, "store-requests-total") - before, 3.0, "all indexes at once");
+        manager.delete(std::slice::from_ref(&segment)).await.expect("deleted");
+        assert!(weed.names(BUCKET, &format!("{folder}/")).is_empty());
+        let error = read(&manager, &segment, 0, None).await.expect_err("gone");
+        assert!(matches!(error, StorageError::NotFound { .. }), "{error}");
+        manager.close().await;
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -224,6 +224,20 @@ pub static INDEX_CACHE_SIZE: Key = key(
     Some("16777216"),
     "Bytes of indexes that are kept in memory. All indexes of a segment come in one request; a broker asks for them one by one. Less than 1 MiB, 0 too, counts as that.",
 );
+/// Memory for manifests.
+pub static MANIFEST_CACHE_SIZE: Key = key(
+    "fetch.manifest.cache.size",
+    at_least(-1),
+    Some("1000"),
+    "Manifests of segments written by Aiven's plugin that are kept in memory; one longer than usual counts as several. -1 has no bound. Less than 64, 0 too, counts as that.",
+);
+/// Ids of the key pairs.
+pub static KEY_PAIRS: Key = key(
+    "encryption.key.pairs",
+    Kind::Text,
+    None,
+    "Ids of RSA key pairs, separated by commas, that data keys of encrypted segments are wrapped with. Each has its files (PEM) in `encryption.key.pairs.<id>.private.key.file` and `encryption.key.pairs.<id>.public.key.file`; reading needs the private one. Keep the pairs of segments that Aiven's plugin encrypted as long as there are any. A file that can't be used is warned of at the start.",
+);
 /// Memory of all reads under way.
 pub static FETCH_MEMORY: Key = key(
     "fetch.memory.bytes.max",
@@ -267,10 +281,9 @@ pub static WITHOUT_EFFECT: &[(&str, &str)] = &[
     ("fetch.indexes.cache.retention.ms", "the cache is bounded by its size alone"),
     ("fetch.indexes.cache.get.timeout.ms", "`storage.s3.api.call.timeout` bounds a read"),
     ("fetch.indexes.cache.thread.pool.size", "no thread is held by a read"),
-    ("fetch.manifest.cache.size", "the compact layout has no manifest"),
-    ("fetch.manifest.cache.retention.ms", "the compact layout has no manifest"),
-    ("fetch.manifest.cache.get.timeout.ms", "the compact layout has no manifest"),
-    ("fetch.manifest.cache.thread.pool.size", "the compact layout has no manifest"),
+    ("fetch.manifest.cache.retention.ms", "the cache is bounded by its size alone"),
+    ("fetch.manifest.cache.get.timeout.ms", "`storage.s3.api.call.timeout` bounds a read"),
+    ("fetch.manifest.cache.thread.pool.size", "no thread is held by a read"),
     ("metrics.num.samples", "metrics have no samples"),
     ("metrics.sample.window.ms", "metrics have no samples"),
     ("metrics.recording.level", "all metrics are always recorded"),
@@ -284,7 +297,11 @@ pub static WITHOUT_EFFECT: &[(&str, &str)] = &[
 /// Keys of Aiven's plugin that must not be passed over: name, the one value that can be honoured, and why.
 pub static NOT_YET: &[(&str, &str, &str)] = &[
     ("compression.enabled", "false", "compression is not there yet"),
-    ("encryption.enabled", "false", "encryption is not there yet, and segments would be stored in the clear"),
+    (
+        "encryption.enabled",
+        "false",
+        "segments that were encrypted are read, but none is encrypted yet, and segments would be stored in the clear",
+    ),
     ("segment.format", "kafka", "only Kafka's own format is written"),
     ("storage.aws.credentials.file", "", "use `storage.aws.access.key.id`, a profile or the environment"),
     (
@@ -293,6 +310,9 @@ pub static NOT_YET: &[(&str, &str, &str)] = &[
         "a Java class can't be loaded; without it the usual places are searched",
     ),
 ];
+
+/// What stands before the id and the name of a file in the keys of [`KEY_PAIRS`].
+pub const KEY_PAIR_PREFIX: &str = "encryption.key.pairs.";
 
 /// Prefix of what is handed to the store's driver as it is.
 pub const DRIVER_PREFIX: &str = "storage.opendal.";
@@ -330,10 +350,12 @@ pub static ALL: &[&Key] = &[
     &DELETE_HANDOVER,
     &CHUNK_CACHE_SIZE,
     &INDEX_CACHE_SIZE,
+    &MANIFEST_CACHE_SIZE,
     &FETCH_MEMORY,
     &WINDOW_MIN,
     &WINDOW_MAX,
     &FAILURE_DELAY,
+    &KEY_PAIRS,
     &BROKER_ID,
     &NODE_ID,
 ];

@@ -127,8 +127,8 @@ fn cancelled() -> Failure {
 /// Ownership: `dst` stays the caller's. `*error_out`, if set, is the caller's to free with `uc_error_free`.
 /// Threads: one thread at a time per reader; `uc_reader_cancel` and `uc_reader_free` from any.
 /// Errors: UC_ERR_TIMEOUT and UC_ERR_UNREACHABLE (retriable), UC_ERR_CANCELLED, UC_ERR_NOT_FOUND, UC_ERR_CORRUPT,
-/// UC_ERR_REFUSED, UC_ERR_MISCONFIGURED, UC_ERR_CLOSED (also: its manager is closed), UC_ERR_INVALID_ARGUMENT (also:
-/// `dst_len` is 0, which could not be told from the end). Since ABI 1.
+/// UC_ERR_REFUSED, UC_ERR_MISCONFIGURED, UC_ERR_UNSUPPORTED, UC_ERR_CLOSED (also: its manager is closed),
+/// UC_ERR_INVALID_ARGUMENT (also: `dst_len` is 0, which could not be told from the end). Since ABI 1.
 ///
 /// # Safety
 /// `dst` is null or valid for writes of `dst_len` bytes; `read_out` and `error_out` are null or valid for writes.

@@ -192,8 +192,8 @@ pub unsafe extern "C" fn uc_storage_copy_submit(
 ///
 /// Ownership: `segment` stays the caller's. `*reader_out` is the caller's to free with `uc_reader_free`, `*error_out`,
 /// if set, with `uc_error_free`.
-/// Threads: any. Errors: UC_ERR_INVALID_ARGUMENT (`start` behind the end), UC_ERR_UNSUPPORTED, UC_ERR_CLOSED.
-/// Since ABI 1.
+/// Threads: any. Errors: UC_ERR_INVALID_ARGUMENT (`start` behind the end), UC_ERR_UNSUPPORTED, UC_ERR_CORRUPT and
+/// UC_ERR_MISCONFIGURED (all three if the segment's metadata says so; else reads do), UC_ERR_CLOSED. Since ABI 1.
 ///
 /// # Safety
 /// `segment` is null or valid for reads of its struct_size, and so is what it points to; `reader_out` and `error_out`
@@ -228,7 +228,8 @@ pub unsafe extern "C" fn uc_storage_fetch(
 /// Ownership: `segment` stays the caller's. `*bytes_out` is the caller's to free with `uc_buf_free`, `*error_out`, if
 /// set, with `uc_error_free`.
 /// Threads: any. Errors: UC_ERR_NOT_FOUND (also a segment without that index), UC_ERR_CORRUPT, UC_ERR_UNREACHABLE,
-/// UC_ERR_REFUSED, UC_ERR_MISCONFIGURED, UC_ERR_TIMEOUT, UC_ERR_CLOSED, UC_ERR_INVALID_ARGUMENT. Since ABI 1.
+/// UC_ERR_REFUSED, UC_ERR_MISCONFIGURED, UC_ERR_UNSUPPORTED, UC_ERR_TIMEOUT, UC_ERR_CLOSED, UC_ERR_INVALID_ARGUMENT.
+/// Since ABI 1.
 ///
 /// # Safety
 /// `segment` is null or valid for reads of its struct_size, and so is what it points to; `bytes_out` and `error_out`

@@ -17,8 +17,11 @@ pub(in crate::metadata) struct Quiet {
     patience: Duration,
     /// The first failure of this trouble, and the last one.
     trouble: Option<(Instant, Instant)>,
-    said: Option<(Instant, Discriminant<LogError>)>,
+    said: Option<(Instant, Kind)>,
 }
+
+/// What somebody has to do. The texts of one kind differ in times and addresses, but not why a log does not fit.
+type Kind = (Discriminant<LogError>, Option<String>);
 
 /// How a failure is told.
 #[derive(Debug, PartialEq, Eq)]
@@ -56,7 +59,6 @@ impl Quiet {
         }
     }
 
-    /// The texts of one kind differ in times and addresses; the kind decides what somebody has to do.
     fn tone(&mut self, now: Instant, error: &LogError) -> Tone {
         let (since, last) = self.trouble.unwrap_or((now, now));
         let since = if now.duration_since(last) > FORGOTTEN { now } else { since };
@@ -64,10 +66,14 @@ impl Quiet {
         if error.is_retriable() && now.duration_since(since) < self.patience {
             return Tone::Aside;
         }
-        let kind = discriminant(error);
-        let tone = match self.said {
-            Some((at, said)) if said == kind && now.duration_since(at) < INTERVAL => return Tone::Aside,
-            Some((_, said)) if said == kind => Tone::Again,
+        let why = match error {
+            LogError::Mismatch { why, .. } => Some(why.clone()),
+            _ => None,
+        };
+        let kind = (discriminant(error), why);
+        let tone = match &self.said {
+            Some((at, said)) if *said == kind && now.duration_since(*at) < INTERVAL => return Tone::Aside,
+            Some((_, said)) if *said == kind => Tone::Again,
             _ => Tone::Said,
         };
         self.said = Some((now, kind));
@@ -94,6 +100,15 @@ mod tests {
         assert_eq!(quiet.tone(at(901), &closed), Tone::Said);
         quiet.succeeded("trying");
         assert_eq!(quiet.tone(at(902), &closed), Tone::Said);
+    }
+
+    #[test]
+    fn that_a_log_does_not_fit_for_another_reason_is_told_at_once() {
+        let unfit =
+            |why: &str| LogError::Mismatch { what: "try".to_owned(), log: "log".to_owned(), why: why.to_owned() };
+        let (now, mut quiet) = (Instant::now(), Quiet::default());
+        let tones = ["it is gone", "it is gone", "it is another"].map(|why| quiet.tone(now, &unfit(why)));
+        assert_eq!(tones, [Tone::Said, Tone::Aside, Tone::Said]);
     }
 
     #[test]

@@ -7,9 +7,10 @@ use std::time::Duration;
 use futures_util::{FutureExt as _, StreamExt as _, stream};
 
 use super::StorageError;
-use super::fetch::key_of;
+use super::fetch::{key_of, lead_of};
 use super::joint::Joint;
-use super::layout::{ObjectKey, Place};
+use super::layout::aiven::Names;
+use super::layout::{Lead, ObjectKey};
 use super::store::ObjectStore;
 use crate::model::SegmentMetadata;
 
@@ -33,8 +34,8 @@ impl Deleter {
         let mut failed: Vec<(&SegmentMetadata, StorageError)> = Vec::new();
         let mut found = Vec::new();
         for segment in segments {
-            match self.key(segment) {
-                Ok(key) => found.push((segment, key)),
+            match self.keys(segment) {
+                Ok(keys) => found.push((segment, keys)),
                 Err(error) => failed.push((segment, error)),
             }
         }
@@ -49,24 +50,24 @@ impl Deleter {
 
     async fn delete_found<'a>(
         &self,
-        found: &[(&'a SegmentMetadata, ObjectKey)],
+        found: &[(&'a SegmentMetadata, Vec<ObjectKey>)],
     ) -> Vec<(&'a SegmentMetadata, StorageError)> {
-        let Some((_, first)) = found.first() else { return Vec::new() };
+        let Some(first) = found.iter().find_map(|(_, keys)| keys.first()) else { return Vec::new() };
         let all = |error: &StorageError| found.iter().map(|(segment, _)| (*segment, error.clone())).collect();
         if self.joint.is_joined()
             && let Some(why) = self.joint.delete_outage()
         {
             return all(&self.untried(first, why));
         }
-        let keys: Vec<_> = found.iter().map(|(_, key)| key.clone()).collect();
+        let keys: Vec<_> = found.iter().flat_map(|(_, keys)| keys.clone()).collect();
         match self.bounded(&keys).await {
             Ok(()) => Vec::new(),
             // One of them may be what is wrong.
             Err(error) if found.len() > 1 && !error.is_retriable() => {
-                let alone = async |segment: &'a SegmentMetadata, key: &ObjectKey| {
-                    self.bounded(std::slice::from_ref(key)).await.err().map(|error| (segment, error))
+                let alone = async |segment: &'a SegmentMetadata, keys: &[ObjectKey]| {
+                    self.bounded(keys).await.err().map(|error| (segment, error))
                 };
-                let each: Vec<_> = found.iter().map(|(segment, key)| alone(segment, key).boxed()).collect();
+                let each: Vec<_> = found.iter().map(|(segment, keys)| alone(segment, keys).boxed()).collect();
                 stream::iter(each).buffered(AT_ONCE).filter_map(std::future::ready).collect().await
             }
             Err(error) => all(&error),
@@ -106,20 +107,24 @@ impl Deleter {
 
     /// Names of objects that the segment may have: where its metadata says, and where a copy would begin now.
     fn names(&self, segment: &SegmentMetadata) -> Result<Vec<ObjectKey>, StorageError> {
-        let (told, now) = (self.key(segment)?, ObjectKey::of_segment(&self.key_prefix, segment));
-        Ok(if told == now { vec![told] } else { vec![told, now] })
+        let (mut names, now) = (self.keys(segment)?, ObjectKey::of_segment(&self.key_prefix, segment));
+        if !names.contains(&now) {
+            names.push(now);
+        }
+        Ok(names)
     }
 
-    fn key(&self, segment: &SegmentMetadata) -> Result<ObjectKey, StorageError> {
-        let prefix = &self.key_prefix;
-        let Some(bytes) = &segment.custom_metadata else { return Ok(ObjectKey::of_segment(prefix, segment)) };
-        let size = u64::try_from(segment.size_bytes).unwrap_or(0);
-        let place = Place::decode(bytes, size).map_err(|error| StorageError::Unsupported {
-            action: "delete",
-            object: ObjectKey::of_segment(prefix, segment).to_string().into(),
-            why: error.to_string().into(),
-        })?;
-        key_of(segment, &place, prefix, "delete", self.store.name())
+    /// Names of the segment's objects: of every layout that its metadata leaves possible.
+    fn keys(&self, segment: &SegmentMetadata) -> Result<Vec<ObjectKey>, StorageError> {
+        let (prefix, store) = (&self.key_prefix, self.store.name());
+        let lead = lead_of(segment, prefix, "delete", store)?;
+        let mut keys = match &lead {
+            Lead::Compact(place) => vec![key_of(segment, place, prefix, "delete", store)?],
+            Lead::Nothing => vec![ObjectKey::of_segment(prefix, segment)],
+            Lead::Aiven { .. } => Vec::new(),
+        };
+        keys.extend(lead.aiven_names(prefix, segment).iter().flat_map(Names::all));
+        Ok(keys)
     }
 
     fn untried(&self, key: &ObjectKey, why: String) -> StorageError {

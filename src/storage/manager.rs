@@ -9,15 +9,16 @@ use tokio::sync::oneshot;
 
 use super::cleanup::Cleaner;
 use super::deletion::Deleter;
-use super::fetch::{Fetcher, Target};
+use super::fetch::{Fetcher, Located, read_footer};
 use super::joint::Joint;
 use super::layout::ObjectKey;
-use super::layout::compact::{Footer, FooterError, TRAILER_LENGTH, Trailer};
+use super::layout::compact::Footer;
 use super::metrics::StorageMetrics;
 use super::objects::Objects;
 use super::settings::Settings;
 use super::store::{DriverStore, ObjectStore};
 use super::tasks::{Running, Tasks};
+use super::transform::KeyRing;
 use super::upload::{Caller, Uploader};
 use super::{SegmentFiles, SegmentReader, StorageError};
 use crate::config::Config;
@@ -69,19 +70,21 @@ impl StorageManager {
     /// [`StorageError::Config`] only: nothing about the store is known yet.
     pub fn open(config: &Config, env: StorageEnv) -> Result<Self, StorageError> {
         let settings = Settings::parse(config)?;
-        for warning in &settings.warnings {
+        let (key_ring, unusable) = KeyRing::load(&settings.key_pairs);
+        for warning in settings.warnings.iter().chain(&unusable) {
             tracing::warn!("{warning}");
         }
         let mut registry = Registry::new();
         let metrics = StorageMetrics::new(&mut registry);
         let store = DriverStore::open(settings.store.clone(), env.runtime.id(), metrics.store.clone())?;
-        let manager = Self::with_store(settings, Arc::new(store), env.runtime, metrics, registry);
+        let manager = Self::with_store(settings, key_ring, Arc::new(store), env.runtime, metrics, registry);
         manager.check_in_background();
         Ok(manager)
     }
 
     pub(super) fn with_store(
         settings: Settings,
+        key_ring: KeyRing,
         store: Arc<dyn ObjectStore>,
         runtime: tokio::runtime::Handle,
         metrics: StorageMetrics,
@@ -102,7 +105,8 @@ impl StorageManager {
             of_uploader,
             tasks.clone(),
         );
-        let fetcher = Fetcher::new(Arc::clone(&store), runtime.clone(), settings.fetch, metrics.clone(), tasks.clone());
+        let fetcher =
+            Fetcher::new(Arc::clone(&store), runtime.clone(), settings.fetch, key_ring, metrics.clone(), tasks.clone());
         let key_prefix: Arc<str> = settings.key_prefix.into();
         let registry = Arc::new(registry);
         let deleter = Deleter {
@@ -163,7 +167,8 @@ impl StorageManager {
     ///
     /// # Errors
     /// `InvalidArgument` if the range starts behind the end or ends before its start; `Unsupported`, `Corrupt` or
-    /// `Misconfigured` if the custom metadata doesn't lead to the object; `Closed`.
+    /// `Misconfigured` if the custom metadata doesn't lead to the object; `Closed`. Where the metadata leaves the layout
+    /// open, the first read finds it, and reports what is wrong with it.
     pub fn fetch(
         &self,
         segment: &SegmentMetadata,
@@ -171,7 +176,7 @@ impl StorageManager {
         end_inclusive: Option<u64>,
     ) -> Result<SegmentReader, StorageError> {
         let found = self.locate("fetch", segment);
-        let reader = found.and_then(|target| self.inner.fetcher.reader(target, start, end_inclusive));
+        let reader = found.and_then(|located| self.inner.fetcher.reader(located, start, end_inclusive));
         reader.inspect_err(|error| self.inner.metrics.failed(error))
     }
 
@@ -182,14 +187,15 @@ impl StorageManager {
     /// anything else is missing or wrong; what the store says, within `storage.s3.api.call.timeout`.
     pub async fn fetch_index(&self, segment: &SegmentMetadata, index: IndexType) -> Result<Bytes, StorageError> {
         let fetched = match self.locate("fetch index", segment) {
-            Ok(target) => self.inner.fetcher.index(target, index).await,
+            Ok(located) => self.inner.fetcher.index(&located, index).await,
             Err(error) => Err(error),
         };
         fetched.inspect_err(|error| self.inner.metrics.failed(error))
     }
 
     /// Deletes the objects of segments, many in one request. One that isn't there counts as deleted; so the call may be
-    /// repeated. Segments whose copy never finished are deleted under the current `key.prefix`.
+    /// repeated. Segments whose metadata doesn't say where they are, such as those whose copy never finished, are deleted
+    /// under the current `key.prefix`, in every layout.
     ///
     /// What can't be deleted, or not within `delete.handover.ms`, counts as deleted too if a metadata side was joined and
     /// takes it over. One segment that can't be deleted keeps no other from it.
@@ -279,7 +285,7 @@ impl StorageManager {
     pub async fn inspect(&self, key: &str) -> Result<Footer, StorageError> {
         let running = self.begin("inspect")?;
         let (store, of) = (Arc::clone(&self.inner.store), ObjectKey::new(key));
-        let work = async move { inspect(store.as_ref(), &of).await };
+        let work = async move { read_footer(store.as_ref(), &of, "inspect").await.map(|(footer, _)| footer) };
         self.inner.run("inspect", key, running, work).await
     }
 
@@ -303,11 +309,11 @@ impl StorageManager {
         })
     }
 
-    fn locate(&self, action: &'static str, segment: &SegmentMetadata) -> Result<Target, StorageError> {
+    fn locate(&self, action: &'static str, segment: &SegmentMetadata) -> Result<Located, StorageError> {
         if self.inner.tasks.is_closed() {
             return Err(StorageError::Closed { action });
         }
-        Target::locate(segment, &self.inner.key_prefix, self.inner.store.name())
+        Located::of(segment, &self.inner.key_prefix, self.inner.store.name())
     }
 }
 
@@ -348,27 +354,4 @@ impl Inner {
             Err(StorageError::Internal { action, object: object.into(), why: error.to_string().into(), source: None })
         })
     }
-}
-
-async fn inspect(store: &dyn ObjectStore, key: &ObjectKey) -> Result<Footer, StorageError> {
-    let explain = |error: FooterError| match error {
-        FooterError::Unsupported(_) => StorageError::Unsupported {
-            action: "inspect",
-            object: key.to_string().into(),
-            why: error.to_string().into(),
-        },
-        FooterError::Corrupt(why) => StorageError::Corrupt {
-            action: "inspect",
-            object: key.to_string().into(),
-            store: store.name().to_owned().into(),
-            place: "the footer".to_owned().into(),
-            why: why.into(),
-        },
-    };
-    let size = store.size(key).await?;
-    let end = store.get(key, size.saturating_sub(TRAILER_LENGTH as u64)..size).await?.concat();
-    let trailer = Trailer::decode(&end).map_err(explain)?;
-    let length = u64::from(trailer.footer_length) + TRAILER_LENGTH as u64;
-    let footer = store.get(key, size.saturating_sub(length)..size).await?.concat();
-    Footer::decode(&footer, size).map_err(explain)
 }

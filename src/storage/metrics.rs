@@ -27,6 +27,8 @@ pub(super) struct StorageMetrics {
     pub(super) block_bytes: Gauge,
     pub(super) index_hits: Counter,
     pub(super) index_misses: Counter,
+    pub(super) manifest_hits: Counter,
+    pub(super) manifest_misses: Counter,
     pub(super) deletes: Timer,
     pub(super) deleted_segments: Counter,
     pub(super) store: StoreMeters,
@@ -75,6 +77,8 @@ impl StorageMetrics {
         let block_joins = counter("block-cache-joins-total", "Blocks that another read was getting already");
         let index_hits = counter("index-cache-hits-total", "Indexes found in memory");
         let index_misses = counter("index-cache-misses-total", "Indexes got from the store");
+        let manifest_hits = counter("manifest-cache-hits-total", "Manifests of Aiven's layout found in memory");
+        let manifest_misses = counter("manifest-cache-misses-total", "Manifests of Aiven's layout got from the store");
         let deleted_segments = counter("delete-segments-total", "Segments deleted");
         let outages =
             counter("outages-total", "Times that copies failed one after the other, so that others were held back");
@@ -115,6 +119,8 @@ impl StorageMetrics {
             block_bytes,
             index_hits,
             index_misses,
+            manifest_hits,
+            manifest_misses,
             deletes,
             deleted_segments,
             store,

@@ -1,10 +1,11 @@
 //! Segments in an object store.
 //!
 //! In: closed segments of a broker, as files. Out: one object per segment (`docs/FORMATS.md`), ranges of it, its indexes,
-//! its deletion. Never: what segments exist or which offsets they hold; that is the metadata room's.
+//! its deletion; the same of segments that Aiven's plugin wrote. Never: what segments exist or which offsets they hold; that is the metadata room's.
 //!
 //! ```text
-//! manager -> upload, fetch, deletion -> layout (pure: bytes <-> blocks, indexes, footer)
+//! manager -> upload, fetch, deletion -> layout (pure: bytes <-> blocks, indexes, footer, manifest)
+//!                                    -> transform (zstd, AES-256-GCM, key pairs)
 //!                                    -> store  (OpenDAL behind a trait)
 //!            joint (what a metadata side in this process is told and asked) -> breaker, copies (pure)
 //! ```
@@ -24,6 +25,7 @@ mod segment_files;
 mod settings;
 mod store;
 mod tasks;
+mod transform;
 mod upload;
 
 pub use error::{Cause, StorageError};

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::breaker::BreakerSettings;
+use super::transform::KeyPairFiles;
 use crate::config::{Config, ConfigError, Key, Side, storage as keys};
 
 /// First requests of reads that are kept whatever the cache's size: a broker throws away what took it longer than 500 ms
@@ -10,6 +11,8 @@ use crate::config::{Config, ConfigError, Key, Side, storage as keys};
 const WINDOWS_KEPT: usize = 16;
 /// All indexes of most segments: a broker asks for them one by one.
 const INDEX_CACHE_MIN: usize = 1 << 20;
+/// A broker reads a segment and its indexes in many calls, each of which needs the manifest.
+const MANIFEST_CACHE_MIN: usize = 64;
 /// What a request may be longer than its window.
 const MAX_BLOCK: u64 = 1 << 25;
 
@@ -25,6 +28,7 @@ pub(super) struct Settings {
     pub(super) upload: UploadSettings,
     pub(super) fetch: FetchSettings,
     pub(super) outage: OutageSettings,
+    pub(super) key_pairs: Vec<KeyPairFiles>,
     /// What an operator should hear once: keys that nobody knows or that change nothing.
     pub(super) warnings: Vec<String>,
 }
@@ -105,6 +109,8 @@ pub(super) struct OutageSettings {
 pub(super) struct FetchSettings {
     pub(super) chunk_cache: usize,
     pub(super) index_cache: usize,
+    /// Manifests.
+    pub(super) manifest_cache: usize,
     /// Bytes under way for all reads together.
     pub(super) memory: u64,
     /// How long a read waits for its share of that.
@@ -140,6 +146,7 @@ impl Settings {
             fetch: FetchSettings {
                 chunk_cache: bound(config, &keys::CHUNK_CACHE_SIZE)?.max(size(window_min) * WINDOWS_KEPT),
                 index_cache: bound(config, &keys::INDEX_CACHE_SIZE)?.max(INDEX_CACHE_MIN),
+                manifest_cache: bound(config, &keys::MANIFEST_CACHE_SIZE)?.max(MANIFEST_CACHE_MIN),
                 memory: config.unsigned(&keys::FETCH_MEMORY)?.max(window_max + MAX_BLOCK),
                 patience: config.millis(&keys::S3_CALL_TIMEOUT)?,
                 window_min,
@@ -151,6 +158,7 @@ impl Settings {
                 deletes: BreakerSettings { failures: DELETE_FAILURES, ..uploads },
                 handover: config.millis(&keys::DELETE_HANDOVER)?,
             },
+            key_pairs: key_pairs(config),
             warnings,
             store,
         })
@@ -171,6 +179,29 @@ fn key_prefix(config: &Config) -> Result<String, ConfigError> {
         });
     }
     Ok(prefix.to_owned())
+}
+
+/// The two files of a key pair.
+const KEY_FILES: [&str; 2] = ["public", "private"];
+
+fn key_pair_ids(config: &Config) -> impl Iterator<Item = &str> {
+    let ids = config.text(&keys::KEY_PAIRS).unwrap_or_default();
+    ids.split(',').map(str::trim).filter(|id| !id.is_empty())
+}
+
+fn key_file(id: &str, which: &str) -> String {
+    format!("{}{id}.{which}.key.file", keys::KEY_PAIR_PREFIX)
+}
+
+/// Files of the key pairs. Needed for reading, whether encryption is on or not.
+fn key_pairs(config: &Config) -> Vec<KeyPairFiles> {
+    let file = |id: &str, which: &str| {
+        let path = config.raw(&key_file(id, which))?.trim();
+        (!path.is_empty()).then(|| path.into())
+    };
+    let [public, private] = KEY_FILES;
+    let pairs = key_pair_ids(config);
+    pairs.map(|id| KeyPairFiles { id: id.to_owned(), public: file(id, public), private: file(id, private) }).collect()
 }
 
 /// What is read, checked and handed to a folder at a time. The bytes are still in the processor's cache when they are
@@ -208,9 +239,10 @@ fn warnings(config: &Config) -> Result<Vec<String>, ConfigError> {
         }
     }
     let unknown = config.check(Side::Storage, &[keys::DRIVER_PREFIX])?;
+    let files: Vec<_> = key_pair_ids(config).flat_map(|id| KEY_FILES.map(|which| key_file(id, which))).collect();
     Ok(unknown
         .into_iter()
-        .filter(|warning| !is_harmless(&warning.key))
+        .filter(|warning| !is_harmless(&warning.key) && !files.contains(&warning.key))
         .map(|warning| {
             let name = &warning.key;
             match (keys::WITHOUT_EFFECT.iter().find(|(known, _)| known == name), warning.did_you_mean) {
@@ -222,9 +254,9 @@ fn warnings(config: &Config) -> Result<Vec<String>, ConfigError> {
         .collect())
 }
 
-/// Keys that are set to what holds anyway, or that mean nothing while encryption is off.
+/// Keys that are set to what holds anyway, or that mean nothing while nothing is encrypted.
 fn is_harmless(name: &str) -> bool {
-    keys::NOT_YET.iter().any(|(known, _, _)| *known == name) || name.starts_with("encryption.key.pair")
+    keys::NOT_YET.iter().any(|(known, _, _)| *known == name) || name == "encryption.key.pair.id"
 }
 
 fn store(config: &Config) -> Result<StoreSettings, ConfigError> {
@@ -374,6 +406,33 @@ mod tests {
         let settings = parse(&[("storage.backend.class", "filesystem"), ("storage.root", "/x"), ("key.prefx", "y")])
             .expect("valid");
         assert_eq!(settings.warnings, ["`key.prefx` is unknown and has no effect; did you mean `key.prefix`?"]);
+    }
+
+    #[test]
+    fn key_pairs_are_those_of_the_list_and_a_misspelt_file_is_named() {
+        let settings = parse(&[
+            ("storage.backend.class", "memory"),
+            ("encryption.key.pair.id", "new"),
+            ("encryption.key.pairs", " new , old,"),
+            ("encryption.key.pairs.new.private.key.file", "/keys/new.pem"),
+            ("encryption.key.pairs.new.public.key.file", "/keys/new.pub"),
+            ("encryption.key.pairs.old.private.key.file", " /keys/old.pem "),
+            ("encryption.key.pairs.old.private.key.fiel", "/keys/old.pem"),
+            ("encryption.key.pairs.older.private.key.file", "/keys/older.pem"),
+        ])
+        .expect("valid");
+        let pair = |id: &str, public: Option<&str>, private: &str| KeyPairFiles {
+            id: id.to_owned(),
+            public: public.map(Into::into),
+            private: Some(private.into()),
+        };
+        let expected = [pair("new", Some("/keys/new.pub"), "/keys/new.pem"), pair("old", None, "/keys/old.pem")];
+        assert_eq!(settings.key_pairs, expected);
+        assert_eq!(settings.warnings.len(), 2, "{:?}", settings.warnings);
+        for (warning, key) in settings.warnings.iter().zip(["old.private.key.fiel", "older.private.key.file"]) {
+            assert!(warning.starts_with(&format!("`encryption.key.pairs.{key}` is unknown")), "{warning}");
+        }
+        assert!(parse(&[("storage.backend.class", "memory")]).expect("valid").key_pairs.is_empty());
     }
 
     #[test]

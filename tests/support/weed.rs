@@ -147,6 +147,19 @@ impl Weed {
         paths.filter_map(|rest| rest.split('"').nth(1).map(str::to_owned)).collect()
     }
 
+    /// Puts an object there behind the back of S3.
+    pub fn put(&self, bucket: &str, key: &str, bytes: &[u8]) {
+        let mut stream = TcpStream::connect(("127.0.0.1", self.filer_port)).expect("connects");
+        let head = format!(
+            "PUT /buckets/{bucket}/{key} HTTP/1.1\r\nHost: filer\r\nContent-Type: application/octet-stream\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
+            bytes.len()
+        );
+        stream.write_all(&[head.as_bytes(), bytes].concat()).expect("sent");
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).expect("answered");
+        assert!(answer.starts_with("HTTP/1.1 20"), "{answer}");
+    }
+
     /// Multipart uploads that were begun and neither completed nor aborted.
     pub fn open_uploads(&self, bucket: &str) -> Vec<String> {
         self.names(bucket, ".uploads/")

@@ -26,6 +26,7 @@ mod meta_partition;
 mod reader;
 mod reading;
 mod startup;
+mod supervise;
 #[cfg(test)]
 mod tests;
 mod upkeep;

@@ -266,7 +266,12 @@ impl Thread<'_> {
             }
             LogEvent::Trouble { partition, error } => {
                 core.instruments.log_failures.increment();
-                quiet.failed(READING, &error);
+                if core.is_doubted() && matches!(error, LogError::Mismatch { .. }) {
+                    // Whoever looks at the log tells more of it.
+                    tracing::debug!("{READING}: {error}");
+                } else {
+                    quiet.failed(READING, &error);
+                }
                 let is_fatal = matches!(error, LogError::Mismatch { .. } | LogError::Corrupt { .. });
                 let is_meant = |index: i32| partition.is_none_or(|partition| partition == index);
                 for reading in readings.iter().filter(|reading| is_meant(reading.meta.index)) {

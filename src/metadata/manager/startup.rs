@@ -1,6 +1,5 @@
 //! Makes the log usable, for as long as it takes, and looks at it again when it no longer seems to be the right one.
 
-use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,6 +9,7 @@ use super::core::Core;
 use super::env::RETRY_PAUSE_MAX;
 use super::levels;
 use super::quiet::Quiet;
+use super::supervise::supervise;
 
 const DOING: &str = "opening the log of remote segment metadata";
 /// A broker opens its own listener after this manager, and other brokers start beside it.
@@ -21,12 +21,13 @@ const LOOK_MAX: Duration = Duration::from_secs(30);
 /// How often it is looked whether the reader has begun with another log.
 const TAKE_UP_PAUSE: Duration = Duration::from_millis(10);
 
-/// A defect that does not pass is not to fill the log of the broker.
-const PANIC_PAUSE_MAX: Duration = Duration::from_secs(300);
+fn note(core: &Core, why: String) {
+    *core.startup_failure.lock() = Some(why);
+}
 
 /// Opens the log, in the background, and looks at it again now and then as long as the manager lives.
 pub(super) fn spawn(core: &Arc<Core>) {
-    supervise(core, |core| async move {
+    supervise(core, DOING, note, |core| async move {
         if core.shape().is_none() {
             let Some(shape) = ensure(&core).await else { return };
             levels::of_new_log(&core, &shape).await;
@@ -41,7 +42,7 @@ pub(super) fn look_again(core: &Arc<Core>, why: &str) {
     if !core.begin_doubt(why) {
         return;
     }
-    supervise(core, |core| async move {
+    supervise(core, DOING, note, |core| async move {
         loop {
             let Some(shape) = ensure(&core).await else { return };
             if !take_up(&core, shape).await {
@@ -114,35 +115,6 @@ async fn watch(core: &Arc<Core>) {
             Err(error) => tracing::debug!("looking at the log of remote segment metadata: {error}"),
         }
     }
-}
-
-/// Runs a task to its end, and again if it panics: that is a defect, but no reason to give up for good without a word.
-fn supervise<F>(core: &Arc<Core>, task: impl Fn(Arc<Core>) -> F + Send + 'static)
-where
-    F: Future<Output = ()> + Send + 'static,
-{
-    let (core, runtime) = (Arc::clone(core), core.env.runtime.clone());
-    runtime.clone().spawn(async move {
-        let mut pause = core.options.retry_pause;
-        loop {
-            match runtime.spawn(task(Arc::clone(&core))).await {
-                // Cancelled: the runtime ends.
-                Ok(()) => return,
-                Err(error) if !error.is_panic() => return,
-                Err(error) => {
-                    let why = format!("{DOING} ended in a panic, which is a defect of this plugin: {error}");
-                    tracing::error!("{why}; it is tried again. Please report this");
-                    *core.startup_failure.lock() = Some(why);
-                    core.instruments.log_failures.increment();
-                }
-            }
-            core.sleep(pause).await;
-            pause = (pause * 2).min(PANIC_PAUSE_MAX);
-            if core.is_closed() {
-                return;
-            }
-        }
-    });
 }
 
 /// Tries until the log is usable, and tells what it looks like; nothing if the manager was closed.

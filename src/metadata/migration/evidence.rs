@@ -1,6 +1,6 @@
 //! What the topic's records say of levels and keys.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
 use crate::metadata::partition::{Entry, PartitionState};
 use crate::metadata::survey::{Meaning, Place, ReadKey, Reading, Survey, Verdict};
@@ -182,9 +182,9 @@ impl Evidence {
         self.metas.iter().filter_map(|meta| meta.level).map(|seen| seen.place.timestamp_ms).max()
     }
 
-    /// Live segments in one number: equal for two readings that know the same ones, each in the same state.
-    #[must_use]
-    pub fn live_fingerprint(&self) -> BTreeMap<KafkaUuid, (String, SegmentState)> {
+    /// Live segments: equal for two readings that know the same ones, each in the same state.
+    #[cfg(test)]
+    pub(super) fn live_by_id(&self) -> std::collections::BTreeMap<KafkaUuid, (String, SegmentState)> {
         let all = self.pairs.values().flat_map(|pair| pair.whole.list(None));
         all.map(|segment| (segment.id.uuid, (segment.id.partition.to_string(), segment.state))).collect()
     }

@@ -133,6 +133,12 @@ impl PartitionState {
         self.changes
     }
 
+    /// Time of the newest record that was taken, as the record says it; `i64::MIN` if there was none.
+    #[must_use]
+    pub fn newest_ms(&self) -> i64 {
+        self.newest_ms
+    }
+
     /// Number of segments short of the end of their deletion.
     #[must_use]
     pub fn live_segments(&self) -> usize {

@@ -4,17 +4,17 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
 
-use bytes::{Buf as _, Bytes};
+use bytes::Bytes;
 use foyer_memory::{Cache, CacheBuilder};
 use tokio::sync::{Semaphore, SemaphorePermit};
 
 use super::super::StorageError;
-use super::super::layout::compact::{stored_length_of, stored_range, verify_block};
 use super::super::metrics::StorageMetrics;
 use super::super::settings::FetchSettings;
 use super::super::store::ObjectStore;
 use super::super::tasks::Tasks;
 use super::flight::{Flight, Flights};
+use super::pieces::Pieces;
 use super::target::Target;
 use crate::model::KafkaUuid;
 
@@ -126,7 +126,12 @@ impl Blocks {
         self.metrics.block_bytes.set(i64::try_from(self.cache.usage()).unwrap_or(i64::MAX));
     }
 
-    async fn fly(&self, target: &Target, run: Range<u64>, own: &Flight<Arc<Run>>) -> Result<Arc<Run>, StorageError> {
+    async fn fly(
+        &self,
+        target: &Arc<Target>,
+        run: Range<u64>,
+        own: &Flight<Arc<Run>>,
+    ) -> Result<Arc<Run>, StorageError> {
         let Some(_running) = self.tasks.begin() else { return Err(StorageError::Closed { action: "get" }) };
         tokio::select! {
             run = self.load_or_wait(target, run, own) => run,
@@ -138,7 +143,7 @@ impl Blocks {
 
     async fn load_or_wait(
         &self,
-        target: &Target,
+        target: &Arc<Target>,
         run: Range<u64>,
         own: &Flight<Arc<Run>>,
     ) -> Result<Arc<Run>, StorageError> {
@@ -161,9 +166,9 @@ impl Blocks {
         loaded
     }
 
-    async fn load(&self, target: &Target, run: Range<u64>) -> Result<Arc<Run>, StorageError> {
-        let range = stored_range(run.clone(), target.size, target.place.block_size);
-        let _room = self.room_for(target, range.end - range.start).await?;
+    async fn load(&self, target: &Arc<Target>, run: Range<u64>) -> Result<Arc<Run>, StorageError> {
+        let range = target.stored_range(run.clone());
+        let _room = self.room_for(target, target.memory_bytes(&run)).await?;
         let bytes = i64::try_from(range.end - range.start).unwrap_or(i64::MAX);
         let started = Instant::now();
         self.metrics.fetch_bytes_in_flight.add(bytes);
@@ -174,24 +179,25 @@ impl Blocks {
             Ok(got) => got,
             Err(error) => return Err(self.at_block(error, target, &run).await),
         };
-        let mut stored = Pieces::new(got);
-        let mut data = Vec::new();
-        for block in run.clone() {
-            let length = stored_length_of(block, target.size, target.place.block_size);
-            // Of its own: a block that stays in memory must not keep its neighbours there.
-            let mut bytes = stored.take(usize::try_from(length).unwrap_or(0));
-            let number = u32::try_from(block).unwrap_or(u32::MAX);
-            let length =
-                verify_block(&target.segment.id.uuid, number, &bytes).map_err(|error| StorageError::Corrupt {
-                    action: "get",
-                    object: target.key.to_string().into(),
-                    store: self.store.name().to_owned().into(),
-                    place: format!("chunk {block}").into(),
-                    why: error.to_string().into(),
-                })?;
-            bytes.truncate(length);
-            data.push(Bytes::from(bytes));
-        }
+        let opened = if target.is_transformed() {
+            let (owned, run) = (Arc::clone(target), run.clone());
+            let opened = tokio::task::spawn_blocking(move || owned.open(run, Pieces::new(got))).await;
+            opened.map_err(|error| StorageError::Internal {
+                action: "get",
+                object: target.key.to_string().into(),
+                why: error.to_string().into(),
+                source: None,
+            })?
+        } else {
+            target.open(run.clone(), Pieces::new(got))
+        };
+        let data = opened.map_err(|(block, why)| StorageError::Corrupt {
+            action: "get",
+            object: target.key.to_string().into(),
+            store: self.store.name().to_owned().into(),
+            place: format!("chunk {block}").into(),
+            why: why.into(),
+        })?;
         Ok(Arc::new(Run { blocks: run, data }))
     }
 
@@ -223,8 +229,8 @@ impl Blocks {
             let place = format!("{place}, in chunks {first} to {last},").into();
             return StorageError::Corrupt { action, object, store, place, why };
         };
-        let place = format!("chunk {}", (size / target.place.block_size.stored_bytes()).clamp(first, last)).into();
-        let why = format!("{why} (the object has {size} bytes and must have {})", target.place.object_length()).into();
+        let place = format!("chunk {}", target.block_at(size).clamp(first, last)).into();
+        let why = format!("{why} (the object has {size} bytes and must have {})", target.object_length()).into();
         StorageError::Corrupt { action, object, store, place, why }
     }
 }
@@ -239,29 +245,5 @@ struct Forget<'a> {
 impl Drop for Forget<'_> {
     fn drop(&mut self) {
         self.blocks.flights.forget(self.run.clone().map(|block| (self.segment, block)), self.own);
-    }
-}
-
-/// Bytes as they came from the store, handed out in other pieces.
-struct Pieces(std::vec::IntoIter<Bytes>, Bytes);
-
-impl Pieces {
-    fn new(pieces: Vec<Bytes>) -> Self {
-        Self(pieces.into_iter(), Bytes::new())
-    }
-
-    /// The next `length` bytes, or what is left of them.
-    fn take(&mut self, length: usize) -> Vec<u8> {
-        let mut out = Vec::with_capacity(length);
-        while out.len() < length {
-            if self.1.is_empty() {
-                let Some(next) = self.0.next() else { break };
-                self.1 = next;
-            }
-            let count = self.1.len().min(length - out.len());
-            out.extend_from_slice(&self.1[..count]);
-            self.1.advance(count);
-        }
-        out
     }
 }

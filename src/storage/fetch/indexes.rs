@@ -2,23 +2,42 @@
 
 use std::sync::Arc;
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use foyer_memory::{Cache, CacheBuilder};
 
 use super::super::StorageError;
+use super::super::layout::Place;
 use super::super::layout::compact::{Footer, FooterError};
 use super::super::metrics::StorageMetrics;
 use super::super::settings::FetchSettings;
 use super::super::store::ObjectStore;
 use super::super::tasks::Tasks;
 use super::flight::{Flight, Flights};
-use super::target::Target;
+use super::target::{AivenBody, Body, Target};
 use crate::model::{IndexType, KafkaUuid};
 
-/// Indexes and footer of a segment.
-struct Tail {
-    footer: Footer,
-    bytes: Bytes,
+/// All indexes of a segment.
+enum Tail {
+    /// As stored; each is checked when it is asked for.
+    Compact { footer: Footer, bytes: Bytes },
+    /// Taken out and decrypted.
+    Aiven(Vec<(IndexType, Bytes)>),
+}
+
+impl Tail {
+    fn bytes(&self) -> usize {
+        match self {
+            Self::Compact { bytes, .. } => bytes.len(),
+            Self::Aiven(indexes) => indexes.iter().map(|(_, bytes)| bytes.len()).sum(),
+        }
+    }
+
+    fn index(&self, index: IndexType) -> Result<Option<Bytes>, FooterError> {
+        match self {
+            Self::Compact { footer, bytes } => footer.index(bytes, index),
+            Self::Aiven(indexes) => Ok(indexes.iter().find(|(of, _)| *of == index).map(|(_, bytes)| bytes.clone())),
+        }
+    }
 }
 
 /// The index cache of a manager. As in the block cache, what is asked for is fetched to its end and kept.
@@ -42,21 +61,19 @@ impl Indexes {
     ) -> Self {
         let cache = CacheBuilder::new(settings.index_cache)
             .with_shards(1)
-            .with_weighter(|_: &KafkaUuid, tail: &Arc<Tail>| tail.bytes.len())
+            .with_weighter(|_: &KafkaUuid, tail: &Arc<Tail>| tail.bytes())
             .build();
         Self { cache, flights: Flights::new(), store, runtime, settings, metrics, tasks }
     }
 
     /// An index of a segment. Only the transaction index can be "not found" while its object is there.
-    pub(super) async fn get(self: &Arc<Self>, target: Target, index: IndexType) -> Result<Bytes, StorageError> {
+    pub(super) async fn get(self: &Arc<Self>, target: Arc<Target>, index: IndexType) -> Result<Bytes, StorageError> {
         self.metrics.index_fetches.increment();
-        let target = Arc::new(target);
         let tail = match self.cached(&target.segment.id.uuid) {
             Some(tail) => tail,
-            None => self.flight(&target).await?,
+            None => self.flight(&target).await.map_err(|error| self.not_without(&target, index, error))?,
         };
-        let found =
-            tail.footer.index(&tail.bytes, index).map_err(|error| self.corrupt(&target, index.name(), &error))?;
+        let found = tail.index(index).map_err(|error| self.corrupt(&target, index.name(), &error))?;
         match found {
             Some(bytes) => Ok(bytes),
             None if index == IndexType::Transaction => Err(StorageError::NotFound {
@@ -132,14 +149,26 @@ impl Indexes {
     }
 
     async fn load(&self, target: &Target) -> Result<Arc<Tail>, StorageError> {
-        let place = &target.place;
-        let length = usize::try_from(place.tail_length).unwrap_or(0);
-        let pieces = self.store.get(&target.key, place.data_length..place.object_length()).await?;
-        let mut bytes = BytesMut::with_capacity(length);
-        for piece in &pieces {
-            bytes.extend_from_slice(piece);
+        match &target.body {
+            Body::Compact(place) => self.load_compact(target, place).await,
+            Body::Aiven(aiven) => self.load_aiven(aiven).await,
         }
-        let bytes = bytes.freeze();
+    }
+
+    async fn load_aiven(&self, aiven: &AivenBody) -> Result<Arc<Tail>, StorageError> {
+        let stored = joined(&self.store.get(&aiven.indexes, 0..aiven.indexes_length()).await?);
+        let opened = aiven.open_indexes(&stored).map_err(|(index, why)| StorageError::Corrupt {
+            action: "get",
+            object: aiven.indexes.to_string().into(),
+            store: self.store.name().to_owned().into(),
+            place: index.name().to_owned().into(),
+            why: why.into(),
+        })?;
+        Ok(Arc::new(Tail::Aiven(opened)))
+    }
+
+    async fn load_compact(&self, target: &Target, place: &Place) -> Result<Arc<Tail>, StorageError> {
+        let bytes = joined(&self.store.get(&target.key, place.data_length..place.object_length()).await?);
         let footer = Footer::decode(&bytes, place.object_length())
             .map_err(|error| self.corrupt(target, "the footer", &error))?;
         let segment = &target.segment;
@@ -156,7 +185,21 @@ impl Indexes {
             ));
             return Err(self.corrupt(target, "the footer", &why));
         }
-        Ok(Arc::new(Tail { footer, bytes }))
+        Ok(Arc::new(Tail::Compact { footer, bytes }))
+    }
+
+    /// "Not found" is how a segment says that it has no transaction index; an object that is missing while its manifest is
+    /// there must not say so.
+    fn not_without(&self, target: &Target, index: IndexType, error: StorageError) -> StorageError {
+        match (&target.body, error) {
+            (Body::Aiven(aiven), StorageError::NotFound { action, object, store })
+                if index == IndexType::Transaction =>
+            {
+                let why = format!("{} is not there, but the segment's manifest is", aiven.indexes).into();
+                StorageError::Corrupt { action, object, store, place: index.name().to_owned().into(), why }
+            }
+            (_, error) => error,
+        }
     }
 
     fn corrupt(&self, target: &Target, place: &str, error: &FooterError) -> StorageError {
@@ -176,6 +219,10 @@ impl Indexes {
             },
         }
     }
+}
+
+fn joined(pieces: &[Bytes]) -> Bytes {
+    Bytes::from(pieces.concat())
 }
 
 struct Forget<'a>(&'a Indexes, KafkaUuid, &'a Flight<Arc<Tail>>);

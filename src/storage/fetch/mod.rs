@@ -5,8 +5,11 @@
 #![allow(clippy::disallowed_methods, reason = "shell: measures how long the store takes")]
 
 mod blocks;
+mod finder;
 mod flight;
+mod footer;
 mod indexes;
+mod pieces;
 mod reader;
 mod target;
 mod window;
@@ -16,21 +19,25 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use self::blocks::Blocks;
+use self::finder::Finder;
+pub(super) use self::footer::read_footer;
 use self::indexes::Indexes;
 pub use self::reader::SegmentReader;
-pub(super) use self::target::{Target, key_of};
+pub(super) use self::target::{Located, key_of, lead_of};
 use super::StorageError;
-use super::layout::Place;
+use super::layout::Lead;
 use super::layout::compact::block_count;
 use super::metrics::StorageMetrics;
 use super::settings::FetchSettings;
 use super::store::ObjectStore;
 use super::tasks::Tasks;
+use super::transform::KeyRing;
 use crate::model::{IndexType, SegmentMetadata};
 
 /// Reads for one manager.
 pub(super) struct Fetcher {
     blocks: Arc<Blocks>,
+    finder: Arc<Finder>,
     indexes: Arc<Indexes>,
     settings: FetchSettings,
     metrics: StorageMetrics,
@@ -42,48 +49,63 @@ impl Fetcher {
         store: Arc<dyn ObjectStore>,
         runtime: tokio::runtime::Handle,
         settings: FetchSettings,
+        key_ring: KeyRing,
         metrics: StorageMetrics,
         tasks: Tasks,
     ) -> Self {
         let blocks = Blocks::new(Arc::clone(&store), runtime.clone(), settings, metrics.clone(), tasks.clone());
+        let finder =
+            Finder::new(Arc::clone(&store), runtime.clone(), settings, key_ring, metrics.clone(), tasks.clone());
         let indexes = Indexes::new(store, runtime, settings, metrics.clone(), tasks.clone());
-        Self { blocks: Arc::new(blocks), indexes: Arc::new(indexes), settings, metrics, tasks }
+        Self {
+            blocks: Arc::new(blocks),
+            finder: Arc::new(finder),
+            indexes: Arc::new(indexes),
+            settings,
+            metrics,
+            tasks,
+        }
     }
 
     /// A reader of `[start, end_inclusive]`, which has asked for nothing yet.
     pub(super) fn reader(
         &self,
-        target: Target,
+        located: Located,
         start: u64,
         end_inclusive: Option<u64>,
     ) -> Result<SegmentReader, StorageError> {
-        let size = target.size;
+        let size = located.size();
         let end = end_inclusive.map_or(size, |end| end.saturating_add(1).min(size));
         if start > size || end_inclusive.is_some_and(|end| end < start) {
             return Err(StorageError::InvalidArgument {
                 what: format!(
                     "fetch {}: bytes {start} to {} of a segment of {size} bytes",
-                    target.key,
+                    located.segment().id,
                     end_inclusive.map_or_else(|| "the end".to_owned(), |end| end.to_string())
                 )
                 .into(),
             });
         }
         self.metrics.fetches.increment();
-        Ok(SegmentReader::new(self, Arc::new(target), start, end.max(start)))
+        Ok(SegmentReader::new(self, located, start, end.max(start)))
     }
 
-    pub(super) async fn index(&self, target: Target, index: IndexType) -> Result<Bytes, StorageError> {
+    pub(super) async fn index(&self, located: &Located, index: IndexType) -> Result<Bytes, StorageError> {
+        let target = self.finder.find(located).await?;
         self.indexes.get(target, index).await
     }
 
     /// Drops what is in memory of a segment that was deleted.
     pub(super) fn forget(&self, segment: &SegmentMetadata) {
-        self.indexes.forget(&segment.id.uuid);
-        // What has no place was never read.
-        let size = u64::try_from(segment.size_bytes).unwrap_or(0);
-        let place = segment.custom_metadata.as_ref().and_then(|bytes| Place::decode(bytes, size).ok());
-        let count = place.map_or(0, |place| block_count(size, place.block_size));
-        self.blocks.forget(segment.id.uuid, count);
+        let (size, uuid) = (u64::try_from(segment.size_bytes).unwrap_or(0), segment.id.uuid);
+        let count = match (self.finder.known(&uuid), Lead::of(segment)) {
+            (Some(target), _) => target.block_count(),
+            (None, Ok(Lead::Compact(place))) => block_count(size, place.block_size),
+            // What was found and forgotten since goes from the cache by and by: nothing leads to it any more.
+            (None, _) => 0,
+        };
+        self.finder.forget(&uuid);
+        self.indexes.forget(&uuid);
+        self.blocks.forget(uuid, count);
     }
 }

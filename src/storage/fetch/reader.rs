@@ -8,11 +8,13 @@ use bytes::Bytes;
 
 use super::super::StorageError;
 use super::super::metrics::StorageMetrics;
+use super::super::settings::FetchSettings;
 use super::super::tasks::Tasks;
 use super::Fetcher;
 use super::blocks::{Blocks, Found, Run};
+use super::finder::Finder;
 use super::flight::Flight;
-use super::target::Target;
+use super::target::{Located, Target};
 use super::window::Window;
 
 /// Bytes of a segment, from a position to an end, in order.
@@ -21,10 +23,13 @@ use super::window::Window;
 /// whoever asks again.
 pub struct SegmentReader {
     blocks: Arc<Blocks>,
-    target: Arc<Target>,
+    finder: Arc<Finder>,
+    settings: FetchSettings,
+    located: Located,
+    /// The segment as it can be read, and what to ask for at once: from the first read on.
+    found: Option<(Arc<Target>, Window)>,
     position: u64,
     end: u64,
-    window: Window,
     /// What the last request brought: a reader needs no cache to read on.
     run: Option<Arc<Run>>,
     /// What is under way for this window, and for the next one.
@@ -37,7 +42,7 @@ pub struct SegmentReader {
 impl fmt::Debug for SegmentReader {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SegmentReader")
-            .field("object", &self.target.key)
+            .field("segment", &self.located.segment().id)
             .field("position", &self.position)
             .field("end", &self.end)
             .finish_non_exhaustive()
@@ -45,14 +50,15 @@ impl fmt::Debug for SegmentReader {
 }
 
 impl SegmentReader {
-    pub(super) fn new(fetcher: &Fetcher, target: Arc<Target>, start: u64, end: u64) -> Self {
-        let block_bytes = target.place.block_size.bytes();
+    pub(super) fn new(fetcher: &Fetcher, located: Located, start: u64, end: u64) -> Self {
         Self {
             blocks: Arc::clone(&fetcher.blocks),
-            target,
+            finder: Arc::clone(&fetcher.finder),
+            settings: fetcher.settings,
+            located,
+            found: None,
             position: start,
             end,
-            window: Window::new(fetcher.settings.window_min, fetcher.settings.window_max, block_bytes),
             run: None,
             current: None,
             ahead: None,
@@ -75,15 +81,16 @@ impl SegmentReader {
         if self.position >= self.end {
             return Ok(Bytes::new());
         }
-        let size = self.target.place.block_size.bytes();
+        let target = self.target().await.inspect_err(|error| self.metrics.failed(error))?;
+        let size = target.block_bytes();
         let block = self.position / size;
-        let data = self.block(block).await.inspect_err(|error| self.metrics.failed(error))?;
+        let data = self.block(&target, block).await.inspect_err(|error| self.metrics.failed(error))?;
         let from = usize::try_from(self.position - block * size).unwrap_or(usize::MAX);
         let to = usize::try_from((self.end - block * size).min(data.len() as u64)).unwrap_or(usize::MAX);
         if from >= to {
             return Err(StorageError::Internal {
                 action: "fetch",
-                object: self.target.key.to_string().into(),
+                object: target.key.to_string().into(),
                 why: format!("chunk {block} of {} bytes has nothing at {}", data.len(), self.position).into(),
                 source: None,
             });
@@ -106,9 +113,22 @@ impl SegmentReader {
         self.end - self.position.min(self.end)
     }
 
-    async fn block(&mut self, block: u64) -> Result<Bytes, StorageError> {
-        let end = self.end.div_ceil(self.target.place.block_size.bytes()).min(self.target.block_count());
-        let mut has_moved = self.window.move_to(block, end);
+    async fn target(&mut self) -> Result<Arc<Target>, StorageError> {
+        if let Some((target, _)) = &self.found {
+            return Ok(Arc::clone(target));
+        }
+        let target = self.finder.find(&self.located).await?;
+        let window = Window::new(self.settings.window_min, self.settings.window_max, target.block_bytes());
+        self.found = Some((Arc::clone(&target), window));
+        Ok(target)
+    }
+
+    async fn block(&mut self, target: &Arc<Target>, block: u64) -> Result<Bytes, StorageError> {
+        let end = self.end.div_ceil(target.block_bytes()).min(target.block_count());
+        let (mut has_moved, window_end, ahead) = match &mut self.found {
+            Some((_, window)) => (window.move_to(block, end), window.end(), window.ahead(end)),
+            None => (false, block + 1, end..end),
+        };
         if has_moved {
             self.current = self.ahead.take();
         }
@@ -118,10 +138,10 @@ impl SegmentReader {
             }
             let found = match &self.current {
                 Some((blocks, flight)) if blocks.contains(&block) => Found::Coming(flight.clone()),
-                _ => self.blocks.find(&self.target, block..self.window.end()),
+                _ => self.blocks.find(target, block..window_end),
             };
             if std::mem::take(&mut has_moved) {
-                self.read_ahead(end);
+                self.read_ahead(target, ahead.clone());
             }
             let flight = match found {
                 Found::Here(data) => return Ok(data),
@@ -134,12 +154,11 @@ impl SegmentReader {
         }
     }
 
-    fn read_ahead(&mut self, end: u64) {
-        let wanted = self.window.ahead(end);
+    fn read_ahead(&mut self, target: &Arc<Target>, wanted: Range<u64>) {
         if wanted.is_empty() || !self.blocks.has_room_to_read_ahead() {
             return;
         }
-        if let Found::Coming(flight) = self.blocks.find(&self.target, wanted.clone()) {
+        if let Found::Coming(flight) = self.blocks.find(target, wanted.clone()) {
             self.ahead = Some((wanted, flight));
         }
     }

@@ -39,17 +39,22 @@ impl ObjectKey {
     /// ```
     #[must_use]
     pub fn of_segment(prefix: &str, segment: &SegmentMetadata) -> Self {
-        let partition = &segment.id.partition;
-        Self(Arc::from(format!(
-            "{prefix}{}-{}/{}/{:020}-{}.ucseg",
-            partition.topic, partition.topic_id, partition.partition, segment.start_offset.0, segment.id.uuid
-        )))
+        Self(Arc::from(format!("{prefix}{}.ucseg", stem(segment))))
     }
 
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
+}
+
+/// What the names of a segment's objects have in common, in every layout.
+pub(super) fn stem(segment: &SegmentMetadata) -> String {
+    let partition = &segment.id.partition;
+    format!(
+        "{}-{}/{}/{:020}-{}",
+        partition.topic, partition.topic_id, partition.partition, segment.start_offset.0, segment.id.uuid
+    )
 }
 
 impl fmt::Display for ObjectKey {

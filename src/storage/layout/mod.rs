@@ -3,10 +3,13 @@
 //! In: sizes, ids, bytes. Out: bytes, ranges, and what is wrong with them. Never: I/O, clocks, configuration.
 //! The formats are specified in `docs/FORMATS.md`.
 
+pub mod aiven;
 pub mod compact;
 mod crc;
 mod key;
+mod lead;
 mod place;
 
 pub use key::ObjectKey;
+pub use lead::Lead;
 pub use place::{Place, PlaceError};

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use bytes::Bytes;
+use futures_util::TryStreamExt as _;
 use opendal::options::{ListOptions, ReadOptions, WriteOptions};
 use opendal::{Buffer, Operator, services};
 use parking_lot::Mutex;
@@ -201,6 +202,36 @@ impl ObjectStore for DriverStore {
             });
         }
         Ok(Iterator::collect(buffer))
+    }
+
+    async fn get_whole(&self, key: &ObjectKey, bytes_max: u64) -> Result<Vec<Bytes>, StorageError> {
+        let operator = self.operator("get", key.as_str()).await?;
+        let mut call = self.caller.call("get", key.as_str());
+        let got = loop {
+            let read = async {
+                let (mut pieces, mut length) = (Vec::new(), 0_u64);
+                let mut stream = operator.reader(key.as_str()).await?.into_stream(..).await?;
+                while let Some(buffer) = stream.try_next().await? {
+                    length = length.saturating_add(buffer.len() as u64);
+                    if length > bytes_max {
+                        return Ok(None);
+                    }
+                    pieces.extend(buffer);
+                }
+                self.meters.bytes_read.add(length);
+                Ok(Some(pieces))
+            };
+            if let Some(got) = call.attempt(read).await? {
+                break got;
+            }
+        };
+        got.ok_or_else(|| StorageError::Corrupt {
+            action: "get",
+            object: key.to_string().into(),
+            store: self.caller.store.to_string().into(),
+            place: "the object".to_owned().into(),
+            why: format!("it has more than {bytes_max} bytes").into(),
+        })
     }
 
     async fn size(&self, key: &ObjectKey) -> Result<u64, StorageError> {

@@ -44,6 +44,10 @@ pub(super) trait ObjectStore: Send + Sync + 'static {
     /// Exactly the bytes of `range`, in pieces. A range that isn't all there is [`StorageError::Corrupt`].
     async fn get(&self, key: &ObjectKey, range: Range<u64>) -> Result<Vec<Bytes>, StorageError>;
 
+    /// All bytes of an object, in pieces, by one request. One of more than `bytes_max` is [`StorageError::Corrupt`], and no
+    /// more than these are read of it.
+    async fn get_whole(&self, key: &ObjectKey, bytes_max: u64) -> Result<Vec<Bytes>, StorageError>;
+
     /// Size of an object.
     async fn size(&self, key: &ObjectKey) -> Result<u64, StorageError>;
 

@@ -50,7 +50,16 @@ pub(in super::super) async fn run(store: &dyn ObjectStore, prefix: &str, part_by
     store.put(&one, vec![Bytes::from_static(b"replaced")]).await.expect("puts again");
     assert_eq!(store.get(&one, 0..8).await.expect("there").concat(), b"replaced");
 
+    assert_eq!(store.get_whole(&one, 8).await.expect("there").concat(), b"replaced");
+    let error = store.get_whole(&one, 7).await.expect_err("more than the caller wants");
+    assert!(matches!(error, StorageError::Corrupt { .. }), "{error:?}");
+    let empty = key("topic-a/0/empty");
+    store.put(&empty, Vec::new()).await.expect("puts nothing");
+    assert!(store.get_whole(&empty, 8).await.expect("there").concat().is_empty());
+    store.delete(&[empty]).await.expect("deletes");
+
     assert!(matches!(store.get(&none, 0..1).await, Err(StorageError::NotFound { .. })));
+    assert!(matches!(store.get_whole(&none, 9).await, Err(StorageError::NotFound { .. })));
     assert!(matches!(store.size(&none).await, Err(StorageError::NotFound { .. })));
 
     let many = key("topic-a/0/many");
@@ -145,6 +154,7 @@ async fn a_folder_that_is_not_there_is_never_made_and_never_taken_for_an_empty_s
     let key = ObjectKey::new("a/b");
     let errors = [
         store.get(&key, 0..1).await.map(|_| ()),
+        store.get_whole(&key, 1).await.map(|_| ()),
         store.put(&key, vec![Bytes::from_static(b"x")]).await,
         store.delete(std::slice::from_ref(&key)).await,
         store.size(&key).await.map(|_| ()),

@@ -94,7 +94,12 @@ fn judge(found: LogShape, known: Option<&LogShape>, partitions: i32) -> Result<L
             found.partitions,
             remedy()
         )),
-        _ => Ok(LogShape { id: found.id.or(known.id), is_new: known.is_new, ..found }),
+        _ => {
+            // Questions that could be done without this time: how long a tombstone is shown is not forgotten for that.
+            let told = if found.cleanup == Cleanup::Unknown { known } else { &found };
+            let (cleanup, delete_retention) = (told.cleanup, told.delete_retention);
+            Ok(LogShape { id: found.id.or(known.id), is_new: known.is_new, cleanup, delete_retention, ..found })
+        }
     }
 }
 
@@ -291,6 +296,17 @@ mod tests {
         assert!(!kept(&[("cleanup.policy", "delete", false), ("retention.ms", "-1", false)]));
         assert!(!kept(&[("retention.ms", "-1", true), ("retention.bytes", "1000000", false)]));
         assert!(kept(&[("retention.ms", "-1", true), ("retention.bytes", "-1", false)]));
+    }
+
+    #[test]
+    fn settings_that_nobody_tells_for_a_moment_are_as_they_were() {
+        let hours = |hours: u64| Some(Duration::from_secs(hours * 3600));
+        let known = LogShape { cleanup: Cleanup::Compact, delete_retention: hours(1), ..LogShape::of(5) };
+        assert_eq!(judge(LogShape::of(5), Some(&known), 5), Ok(known));
+        let changed = LogShape { delete_retention: hours(24), ..known };
+        assert_eq!(judge(changed, Some(&known), 5), Ok(changed));
+        let deletes = LogShape { cleanup: Cleanup::Delete, ..LogShape::of(5) };
+        assert_eq!(judge(deletes, Some(&known), 5), Ok(deletes));
     }
 
     #[test]

@@ -2,14 +2,16 @@
 //! cleans up after them.
 //!
 //! Each partition of the log is led by one broker, which reads it for this purpose if for no other. Brokers are asked
-//! which of the topics there are that nobody told this broker of; one that is missing twice in a row is gone. Two brokers
+//! which of the topics there are that nobody told this broker of; one that is missing twice in a row, with nothing new of it
+//! in the log, is gone. Two brokers
 //! that believe to lead the same partition do each other no harm: what they write says the same.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use crate::metadata::log::LogError;
 use crate::metadata::partition::PartitionState;
+use crate::model::KafkaUuid;
 
 use super::super::core::Core;
 use super::place::{Place, Right};
@@ -24,11 +26,13 @@ pub(super) async fn look_around(core: &Arc<Core>) {
         return;
     }
     let strangers = strangers(core);
-    let mut names: BTreeMap<Arc<str>, BTreeSet<_>> = BTreeMap::new();
+    let mut names: BTreeMap<Arc<str>, BTreeMap<KafkaUuid, i64>> = BTreeMap::new();
     for place in &strangers {
-        names.entry(Arc::clone(&place.partition.topic)).or_default().insert(place.partition.topic_id);
+        let topics = names.entry(Arc::clone(&place.partition.topic)).or_default();
+        let newest_ms = topics.entry(place.partition.topic_id).or_insert(i64::MIN);
+        *newest_ms = place.state.read().newest_ms().max(*newest_ms);
     }
-    let ids: HashSet<_> = names.values().flatten().copied().collect();
+    let ids: HashSet<_> = names.values().flat_map(BTreeMap::keys).copied().collect();
     core.upkeep.sightings.lock().retain(&ids);
     let names: Vec<_> = names.into_iter().collect();
     let mut led_here = Vec::new();
@@ -43,7 +47,7 @@ pub(super) async fn look_around(core: &Arc<Core>) {
             Ok(presence) => {
                 core.upkeep.quiet.lock().succeeded(DOING);
                 for ((name, ids), presence) in names.iter().zip(presence.topics) {
-                    let ids: Vec<_> = ids.iter().copied().collect();
+                    let ids: Vec<_> = ids.iter().map(|(&id, &newest_ms)| (id, newest_ms)).collect();
                     for id in core.upkeep.sightings.lock().take(&ids, presence) {
                         tracing::info!("topic {name} with id {id} is gone; what it left in the store is removed");
                     }

@@ -43,6 +43,7 @@ use crate::model::{KafkaUuid, ObjectsError, SegmentId, SegmentMetadata, SegmentO
 use super::core::Core;
 use super::delay::now_ms;
 use super::quiet::Quiet;
+use super::supervise::supervise;
 use attempts::Attempts;
 use cases::Cases;
 use health::Health;
@@ -127,7 +128,9 @@ pub(super) fn take_over_end(
 
 /// Begins upkeep, in the background, once the log is usable.
 pub(super) fn spawn(core: &Arc<Core>) {
-    core.env.runtime.spawn(rounds::run(Arc::clone(core)));
+    // It is in the log, and nobody waits for upkeep.
+    let note = |_: &Core, _| {};
+    supervise(core, "looking after what copies and deletions leave", note, rounds::run);
 }
 
 impl Upkeep {

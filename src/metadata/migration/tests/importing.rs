@@ -48,7 +48,7 @@ fn an_import_knows_what_was_exported_in_the_form_of_the_level_and_without_facts_
         let plan = plan(&lines, &Topic::default(), level).expect("fits");
         assert!(plan.records.iter().all(|(_, _, value)| value[2] == version));
         let target = written(Topic::default(), &plan).evidence();
-        assert_eq!(target.live_fingerprint(), source().evidence().live_fingerprint());
+        assert_eq!(target.live_by_id(), source().evidence().live_by_id());
         assert_eq!((plan.missing(target.survey()), target.resting()), (vec![], vec![]));
         assert_eq!((plan.segments.len(), plan.known.len(), plan.renamed), (4, 0, 0));
         assert_eq!(plan.missing(Topic::default().evidence().survey()).len(), 4);
@@ -65,7 +65,7 @@ fn a_topic_that_knows_the_segments_is_refused_unless_they_are_to_be_left_out() {
     let plan = plan_import(&lines, evidence.survey(), PARTITIONS, &|_| Level::One, true).expect("fits");
     assert_eq!((plan.segments.len(), plan.known.len(), plan.renamed), (3, 1, 3));
     let after = written(target, &plan).evidence();
-    assert_eq!(after.live_fingerprint(), source().evidence().live_fingerprint());
+    assert_eq!(after.live_by_id(), source().evidence().live_by_id());
 }
 
 #[test]

@@ -112,14 +112,14 @@ fn history() -> Topic {
 #[test]
 fn auto_goes_to_level_1_waits_for_the_leaders_and_goes_on() {
     let cluster = Made::new(history(), vec![1, 2]);
-    let before = cluster.topic.borrow().evidence().live_fingerprint();
+    let before = cluster.topic.borrow().evidence().live_by_id();
     let (ending, told) = run(&cluster, Goal::Auto);
     assert_eq!(ending.expect("no error"), Ending::Done);
     let expected =
         ["found", "planned", "wrote 1", "reached 1", "2 left", "1 left", "planned", "set", "wrote 2", "reached 2"];
     assert_eq!(told, expected);
     assert_eq!(cluster.settings.borrow()["cleanup.policy"], "compact");
-    assert_eq!(cluster.topic.borrow().evidence().live_fingerprint(), before);
+    assert_eq!(cluster.topic.borrow().evidence().live_by_id(), before);
     assert_eq!(run(&cluster, Goal::Auto).1, ["found", "already 2"], "once more changes nothing");
 }
 

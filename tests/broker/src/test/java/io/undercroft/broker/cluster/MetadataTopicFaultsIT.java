@@ -103,6 +103,9 @@ class MetadataTopicFaultsIT {
             topic.awaitOnlyRemote(Cluster.SOON);
 
             two.kill();
+            // Whichever is fenced last leads: it has to be broker 1.
+            Await.until("broker 1 to be the only one in sync", Cluster.SOON, () -> cluster.describe(topic.name()).partitions().get(0)
+                    .isr().stream().allMatch(n -> n.id() == 1));
             one.kill();
             one.start();
             Watch start = new Watch(one);

@@ -117,9 +117,9 @@ class SecuredListenersIT {
                 Watch.stays("it was ready", Duration.ofSeconds(8), () -> broker.isAlive() && !Watch.isReady(broker));
                 watch.mustBeQuiet();
 
-                // All but the right to write: what is known can be served, nothing can be added.
+                // All but the right to write: the topic is made, and its level cannot be written into it.
                 allow(cluster, AclOperation.CREATE, AclOperation.DESCRIBE, AclOperation.DESCRIBE_CONFIGS, AclOperation.READ);
-                Watch.awaitReady(broker);
+                Await.until("the metadata topic", Cluster.SOON, () -> cluster.admin().listTopics().names().get().contains(Cluster.METADATA_TOPIC));
                 Watch.stays("something was copied that could not be written down", Duration.ofSeconds(8),
                         () -> topic.offsets(OffsetSpec.latestTiered()).get(0) < 0);
                 assertTrue(MetadataTopic.segments(MetadataTopic.read(cluster.bootstrap()), topic.name()).isEmpty(), "an add was refused and written");

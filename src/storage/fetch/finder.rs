@@ -1,0 +1,205 @@
+//! Finds out how a segment lies in its objects, where its metadata alone doesn't tell: by its manifest, or by its footer.
+
+use std::sync::Arc;
+
+use foyer_memory::{Cache, CacheBuilder};
+
+use super::super::StorageError;
+use super::super::layout::Place;
+use super::super::layout::aiven::{Envelope, MANIFEST_BYTES_MAX, Manifest, ManifestError, Names};
+use super::super::layout::compact::data_length;
+use super::super::metrics::StorageMetrics;
+use super::super::settings::FetchSettings;
+use super::super::store::ObjectStore;
+use super::super::tasks::Tasks;
+use super::super::transform::{DataKey, KeyRing, KeyRingError};
+use super::flight::{Flight, Flights};
+use super::footer::read_footer;
+use super::target::{Located, Sought, Target};
+use crate::model::KafkaUuid;
+
+/// What counts as one manifest in the cache; a longer one counts as several.
+const ENTRY_BYTES: usize = 8192;
+
+/// The manifest cache of a manager. As in the block cache, what is asked for is fetched to its end and kept.
+pub(super) struct Finder {
+    cache: Cache<KafkaUuid, Arc<Target>>,
+    flights: Flights<KafkaUuid, Arc<Target>>,
+    key_ring: KeyRing,
+    store: Arc<dyn ObjectStore>,
+    runtime: tokio::runtime::Handle,
+    settings: FetchSettings,
+    metrics: StorageMetrics,
+    tasks: Tasks,
+}
+
+impl Finder {
+    pub(super) fn new(
+        store: Arc<dyn ObjectStore>,
+        runtime: tokio::runtime::Handle,
+        settings: FetchSettings,
+        key_ring: KeyRing,
+        metrics: StorageMetrics,
+        tasks: Tasks,
+    ) -> Self {
+        let cache = CacheBuilder::new(settings.manifest_cache)
+            .with_shards(1)
+            .with_weighter(|_: &KafkaUuid, target: &Arc<Target>| 1 + target.extra_bytes() / ENTRY_BYTES)
+            .build();
+        Self { cache, flights: Flights::new(), key_ring, store, runtime, settings, metrics, tasks }
+    }
+
+    /// The segment as it can be read. May be dropped at any time and called again.
+    pub(super) async fn find(self: &Arc<Self>, located: &Located) -> Result<Arc<Target>, StorageError> {
+        match located {
+            Located::At(target) => Ok(Arc::new(target.clone())),
+            Located::Sought(sought) => match self.known(&sought.segment.id.uuid) {
+                Some(target) => {
+                    self.metrics.manifest_hits.increment();
+                    Ok(target)
+                }
+                None => self.flight(sought).await,
+            },
+        }
+    }
+
+    /// What is in memory.
+    pub(super) fn known(&self, segment: &KafkaUuid) -> Option<Arc<Target>> {
+        self.cache.get(segment).map(|entry| Arc::clone(entry.value()))
+    }
+
+    /// Drops what is known of a deleted segment, and what is on its way.
+    pub(super) fn forget(&self, segment: &KafkaUuid) {
+        let mut flights = self.flights.0.lock();
+        flights.remove(segment);
+        self.cache.remove(segment);
+    }
+
+    fn flight(self: &Arc<Self>, sought: &Sought) -> Flight<Arc<Target>> {
+        let segment = sought.segment.id.uuid;
+        let mut flights = self.flights.0.lock();
+        if let Some(flight) = flights.get(&segment) {
+            return flight.clone();
+        }
+        let (land, flight) = Flights::<KafkaUuid, Arc<Target>>::start(sought.object().as_str());
+        // A flight may have landed between the two looks.
+        if let Some(target) = self.known(&segment) {
+            let _ = land.send(Ok(target));
+            return flight;
+        }
+        self.metrics.manifest_misses.increment();
+        flights.insert(segment, flight.clone());
+        drop(flights);
+        let (finder, sought, own) = (Arc::clone(self), sought.clone(), flight.clone());
+        self.runtime.spawn(async move {
+            let _forget = Forget(&finder, segment, &own);
+            let _ = land.send(finder.fly(&sought, &own).await);
+        });
+        flight
+    }
+
+    async fn fly(&self, sought: &Sought, own: &Flight<Arc<Target>>) -> Result<Arc<Target>, StorageError> {
+        let Some(_running) = self.tasks.begin() else { return Err(StorageError::Closed { action: "get" }) };
+        let load = async {
+            let loaded = self.load(sought).await.map(Arc::new);
+            match &loaded {
+                Ok(target) => {
+                    let flights = self.flights.0.lock();
+                    if Flights::is_joined(&flights, &sought.segment.id.uuid, own) {
+                        self.cache.insert(sought.segment.id.uuid, Arc::clone(target));
+                    }
+                }
+                Err(_) => tokio::time::sleep(self.settings.failure_delay).await,
+            }
+            loaded
+        };
+        tokio::select! {
+            loaded = load => loaded,
+            () = self.tasks.closing() => {
+                Err(StorageError::Cancelled { action: "get", object: sought.object().to_string().into() })
+            }
+        }
+    }
+
+    async fn load(&self, sought: &Sought) -> Result<Target, StorageError> {
+        let mut missing = None;
+        for names in &sought.names {
+            match self.store.get_whole(&names.manifest(), MANIFEST_BYTES_MAX).await {
+                Ok(pieces) => return self.read_manifest(sought, names, &pieces.concat()),
+                // That of the likeliest name is the one to be told.
+                Err(error @ StorageError::NotFound { .. }) => missing = missing.or(Some(error)),
+                Err(error) => return Err(error),
+            }
+        }
+        let missing = missing.unwrap_or_else(|| StorageError::NotFound {
+            action: "get",
+            object: sought.object().to_string().into(),
+            store: self.store.name().to_owned().into(),
+        });
+        match &sought.compact {
+            Some((key, prefix)) => match read_footer(self.store.as_ref(), key, "get").await {
+                Ok((footer, size)) => {
+                    let expected = data_length(sought.size, footer.block_size);
+                    let tail = u32::try_from(size.saturating_sub(footer.data_length)).unwrap_or(u32::MAX);
+                    if footer.segment_id != sought.segment.id.uuid || footer.data_length != expected {
+                        let why = "it is about another segment".to_owned();
+                        return Err(self.corrupt(key.as_str(), "the footer", why));
+                    }
+                    Ok(sought.with_place(key, Place::new(footer.block_size, footer.data_length, tail, prefix)))
+                }
+                Err(StorageError::NotFound { .. }) => Err(missing),
+                Err(error) => Err(error),
+            },
+            None => Err(missing),
+        }
+    }
+
+    fn read_manifest(&self, sought: &Sought, names: &Names, bytes: &[u8]) -> Result<Target, StorageError> {
+        let key = names.manifest();
+        let manifest = Manifest::decode(bytes).and_then(|manifest| manifest.check(sought.size).map(|()| manifest));
+        let manifest = manifest.map_err(|error| match error {
+            ManifestError::Unsupported(_) => StorageError::Unsupported {
+                action: "get",
+                object: key.to_string().into(),
+                why: error.to_string().into(),
+            },
+            ManifestError::Corrupt(why) => self.corrupt(key.as_str(), "the manifest", why),
+        })?;
+        let unwrap = |envelope: &Envelope| {
+            let unwrapped = self.key_ring.unwrap_key(&envelope.key_id, &envelope.wrapped_key);
+            unwrapped.map(|data_key| DataKey::new(data_key, &envelope.aad))
+        };
+        let data_key = manifest.encryption.as_ref().map(unwrap).transpose();
+        let data_key = data_key.map_err(|error| self.no_key(key.as_str(), error))?;
+        Ok(sought.with_manifest(names, manifest, data_key))
+    }
+
+    fn no_key(&self, object: &str, error: KeyRingError) -> StorageError {
+        StorageError::Misconfigured {
+            action: "decrypt",
+            object: object.into(),
+            store: self.store.name().to_owned().into(),
+            why: error.to_string().into(),
+            remedy: "`encryption.key.pairs` and the key files of that id",
+            source: Some(Arc::new(error)),
+        }
+    }
+
+    fn corrupt(&self, object: &str, place: &str, why: String) -> StorageError {
+        StorageError::Corrupt {
+            action: "get",
+            object: object.into(),
+            store: self.store.name().to_owned().into(),
+            place: place.into(),
+            why: why.into(),
+        }
+    }
+}
+
+struct Forget<'a>(&'a Finder, KafkaUuid, &'a Flight<Arc<Target>>);
+
+impl Drop for Forget<'_> {
+    fn drop(&mut self) {
+        self.0.flights.forget(std::iter::once(self.1), self.2);
+    }
+}
