@@ -32,35 +32,27 @@ class MetadataTopicFaultsIT {
     private static final Duration A_WHILE = Duration.ofSeconds(8);
 
     @Test
-    void a_deleted_topic_is_not_made_again_and_none_of_its_name_is_written_to_before_a_restart() throws Exception {
+    void a_deleted_topic_is_not_made_again_and_one_that_was_made_to_keep_its_records_is_taken_up_without_a_restart() throws Exception {
         try (Cluster cluster = new Cluster("topic-deleted", new Cluster.Wish().size(1)).start();
                 TieredTopic topic = tiered(cluster, "deleted")) {
             Broker broker = cluster.broker(1);
             Watch.awaitReady(broker);
             Watch watch = new Watch(broker);
-            cluster.admin().deleteTopics(List.of(Cluster.METADATA_TOPIC)).all().get();
+            delete(cluster);
             topic.produce(EACH);
-            watch.awaitLoud(Cluster.METADATA_TOPIC);
+            watch.awaitLoud(Cluster.METADATA_TOPIC, "is gone");
             Watch.awaitNotReady(broker);
             Watch.stays("the topic was made again", A_WHILE, () -> !exists(cluster));
+            watch.mustBeQuiet();
 
-            create(cluster, 1);
-            Watch.stays("something was written to a topic with one partition", A_WHILE, () -> end(cluster, 1) == 0);
+            isLeftAlone(cluster, 1, Map.of("retention.ms", "-1"), "It has 1 partitions");
+            // As a broker makes it by itself: it would lose records.
+            isLeftAlone(cluster, PARTITIONS, Map.of(), "not set to keep its records");
+
+            isTakenUp(cluster, topic, Map.of("cleanup.policy", "compact"));
+            delete(cluster);
             Watch.awaitNotReady(broker);
-            watch.mustBeQuiet();
-
-            cluster.admin().deleteTopics(List.of(Cluster.METADATA_TOPIC)).all().get();
-            Await.until("the topic to be gone", Cluster.SOON, () -> !exists(cluster));
-            // It might be an import of the old one, and might be an empty stranger: only an operator knows.
-            create(cluster, PARTITIONS);
-            Watch.stays("something was written to a stranger", A_WHILE, () -> end(cluster, PARTITIONS) == 0);
-            assertTrue(broker.isAlive());
-            watch.mustBeQuiet();
-            broker.stop(Duration.ofSeconds(60));
-            broker.start();
-            Watch.awaitReady(broker);
-            topic.produce(EACH);
-            awaitTiered(topic);
+            isTakenUp(cluster, topic, Map.of("retention.ms", "-1"));
         }
     }
 
@@ -73,7 +65,7 @@ class MetadataTopicFaultsIT {
             Watch.awaitReady(broker);
             Watch watch = new Watch(broker);
             cluster.admin().createPartitions(Map.of(Cluster.METADATA_TOPIC, NewPartitions.increaseTo(PARTITIONS + 2))).all().get();
-            watch.awaitLoud("remote.log.metadata.topic.num.partitions");
+            watch.awaitLoud(Cluster.METADATA_TOPIC, "it has " + (PARTITIONS + 2) + " partitions now and had " + PARTITIONS);
             Watch.awaitNotReady(broker);
             long before = end(cluster, PARTITIONS + 2);
             topic.produce(EACH);
@@ -158,9 +150,37 @@ class MetadataTopicFaultsIT {
         return cluster.admin().listTopics().names().get().contains(Cluster.METADATA_TOPIC);
     }
 
-    private static void create(Cluster cluster, int partitions) throws Exception {
-        NewTopic spec = new NewTopic(Cluster.METADATA_TOPIC, partitions, cluster.replicas()).configs(Map.of("retention.ms", "-1"));
+    private static void delete(Cluster cluster) throws Exception {
+        cluster.admin().deleteTopics(List.of(Cluster.METADATA_TOPIC)).all().get();
+        Await.until("the topic to be gone", Cluster.SOON, () -> !exists(cluster));
+    }
+
+    private static void create(Cluster cluster, int partitions, Map<String, String> configs) throws Exception {
+        NewTopic spec = new NewTopic(Cluster.METADATA_TOPIC, partitions, cluster.replicas()).configs(configs);
         cluster.admin().createTopics(List.of(spec)).all().get();
+    }
+
+    /** Makes a topic that doesn't fit, and deletes it after a while. */
+    private static void isLeftAlone(Cluster cluster, int partitions, Map<String, String> configs, String cause) throws Exception {
+        Broker broker = cluster.broker(1);
+        Watch watch = new Watch(broker);
+        create(cluster, partitions, configs);
+        watch.awaitLoud(Cluster.METADATA_TOPIC, cause);
+        Watch.stays("something was written to a topic that does not fit", A_WHILE, () -> end(cluster, partitions) == 0);
+        Watch.awaitNotReady(broker);
+        watch.mustBeQuiet();
+        delete(cluster);
+    }
+
+    private static void isTakenUp(Cluster cluster, TieredTopic topic, Map<String, String> configs) throws Exception {
+        Broker broker = cluster.broker(1);
+        Watch watch = new Watch(broker);
+        create(cluster, PARTITIONS, configs);
+        Watch.awaitReady(broker);
+        topic.produce(EACH);
+        awaitTiered(topic);
+        assertTrue(end(cluster, PARTITIONS) > 0, "nothing was written to the topic that was taken up");
+        watch.mustBeQuiet();
     }
 
     /** Records that were ever written to the topic, of which nothing was deleted. */
