@@ -13,7 +13,7 @@ use super::chunks::decode_lengths;
 use super::json::{Fields, corrupt};
 use crate::model::IndexType;
 
-/// Longer than any manifest that could be read: the table of chunks in it is at most [`TABLE_BYTES_MAX`] long.
+/// Longer than any manifest that could be read: the table of chunks in it is at most `TABLE_BYTES_MAX` long.
 pub const MANIFEST_BYTES_MAX: u64 = 16 << 20;
 /// The most that Aiven's own reader takes.
 const TABLE_BYTES_MAX: usize = 10 << 20;
