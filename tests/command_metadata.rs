@@ -302,7 +302,8 @@ async fn an_import_says_what_it_would_write_then_writes_it_and_does_so_once() {
     host.copy(&segment(&orders, 1, 0, 99)).await;
     host.copy(&segment(&orders, 2, 100, 199)).await;
     host.close();
-    Host::open(&other, &[]).await.close();
+    // With a partition: it is opened in the background, and ready only once the files are there.
+    Host::open(&other, &[&orders]).await.close();
     let file = temporary.path().join("export.jsonl");
     fs::write(&file, output(&folder, &["export"], 0)).expect("writes");
     let file = file.to_str().expect("UTF-8");
