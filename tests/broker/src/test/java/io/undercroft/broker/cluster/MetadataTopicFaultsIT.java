@@ -25,7 +25,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** The metadata topic taken away or changed behind the managers' back. About four minutes. */
+/** The metadata topic taken away or changed behind the managers' back. About six minutes. */
 class MetadataTopicFaultsIT {
     private static final int PARTITIONS = 3;
     private static final long EACH = 2_200;

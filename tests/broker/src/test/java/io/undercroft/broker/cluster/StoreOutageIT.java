@@ -15,7 +15,7 @@ import java.time.Duration;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 
-/** An object store that goes away and comes back (SeaweedFS). About four minutes. */
+/** An object store that goes away and comes back (SeaweedFS). About ten minutes. */
 class StoreOutageIT {
     private static final long EACH = 2_200;
     private static final int PARTITIONS = 6;
