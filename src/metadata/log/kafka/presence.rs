@@ -22,7 +22,10 @@ pub(super) fn ask(
     let found = admin
         .topics(&asked, TIMEOUT, stop)
         .map_err(|failed| faults::question(WHAT, servers, &failed, &admin.beside()))?;
-    let of = |name: &str| found.iter().find(|answer| answer.name == name).map(|answer| answer.found.as_ref());
+    let of = |name: &str| {
+        let answer = found.iter().find(|answer| answer.name == name)?;
+        Some(answer.found.as_ref().map_err(|failed| &failed.code))
+    };
     // Whoever doesn't know the log's own topic is no witness.
     let log = match of(TOPIC) {
         Some(Ok(log)) => log,

@@ -11,7 +11,6 @@ mod code;
 mod consume;
 mod epochs;
 mod handle;
-mod identity;
 mod operate;
 mod produce;
 mod settings;

@@ -19,10 +19,21 @@ pub(in super::super) struct FoundTopic {
 /// What was answered of one topic.
 pub(in super::super) struct TopicAnswer {
     pub name: String,
-    pub found: Result<FoundTopic, Code>,
+    pub found: Result<FoundTopic, AdminError>,
 }
 
 impl Admin {
+    /// The id of a topic, which tells it from another one of its name; nothing from brokers that know no ids.
+    pub fn topic_id(
+        &self,
+        topic: &str,
+        timeout: Duration,
+        stop: &dyn Fn() -> bool,
+    ) -> Result<Option<KafkaUuid>, AdminError> {
+        let answer = self.topics(&[topic], timeout, stop)?.into_iter().next().ok_or_else(empty)?;
+        answer.found.map(|found| found.id)
+    }
+
     /// What brokers know of each topic, by name, in any order. Waits for a controller, as [`Admin::describe`] does not.
     pub fn topics(
         &self,
@@ -60,12 +71,14 @@ impl Admin {
 /// `topic` is of a live answer.
 unsafe fn read(topic: *const rd::rd_kafka_TopicDescription_t) -> TopicAnswer {
     // SAFETY: as the caller promises; what a description points to lives as long as it, an error and an id may be null,
-    // which the first function takes.
+    // which the functions that read the error take.
     unsafe {
         let name = text(rd::rd_kafka_TopicDescription_name(topic));
-        let code = Code::of(rd::rd_kafka_error_code(rd::rd_kafka_TopicDescription_error(topic)));
+        let error = rd::rd_kafka_TopicDescription_error(topic);
+        let code = Code::of(rd::rd_kafka_error_code(error));
         if !code.is_ok() {
-            return TopicAnswer { name, found: Err(code) };
+            let reason = text(rd::rd_kafka_error_string(error));
+            return TopicAnswer { name, found: Err(AdminError { code, reason }) };
         }
         let id = rd::rd_kafka_TopicDescription_topic_id(topic);
         let id = (!id.is_null()).then(|| {
