@@ -1,6 +1,7 @@
 //! What a manager says in the log of its host.
 
 use std::fmt::Write as _;
+use std::sync::OnceLock;
 
 use parking_lot::Mutex;
 use tracing::field::{Field, Visit};
@@ -33,6 +34,9 @@ impl<S: Subscriber> Layer<S> for Lines {
 impl Lines {
     /// Of the managers that are opened on this thread as long as the guard lives.
     fn listen(&self) -> tracing::subscriber::DefaultGuard {
+        // As long as there is one listener only, tracing asks that of the thread which meets a line first, whichever it is.
+        static ANOTHER: OnceLock<tracing::Dispatch> = OnceLock::new();
+        ANOTHER.get_or_init(|| tracing::Dispatch::new(tracing_subscriber::registry()));
         tracing::subscriber::set_default(tracing_subscriber::registry().with(self.clone()))
     }
 
