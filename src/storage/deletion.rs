@@ -40,7 +40,9 @@ impl Deleter {
             }
         }
         failed.extend(self.delete_found(&found).await);
-        let deleted = segments.len() - failed.len();
+        let is_done = |segment: &&&SegmentMetadata| failed.iter().all(|(other, _)| !std::ptr::eq(*other, **segment));
+        let done: Vec<_> = found.iter().map(|(segment, _)| segment).filter(is_done).collect();
+        let deleted = done.len() - done.iter().filter(|segment| self.joint.take_over_late(segment)).count();
         failed.retain(|(segment, error)| !self.joint.take_over(segment, error));
         for (segment, error) in failed.iter().skip(1) {
             tracing::warn!(segment = %segment.id, "not deleted: {error}");
