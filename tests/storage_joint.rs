@@ -240,6 +240,28 @@ async fn one_segment_that_cannot_be_deleted_keeps_no_other_from_it() {
     }
 }
 
+/// By the broker's call and by the metadata side's.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_segment_whose_custom_metadata_is_damaged_is_deleted_by_its_id_and_not_tried_for_ever() {
+    let root = tempfile::tempdir().expect("a folder");
+    let storage = folder_manager(root.path(), &[("key.prefix", "here/")]);
+    for is_by_broker in [true, false] {
+        let mut sample = Sample::new(1000);
+        sample.copy(&storage).await.expect("copied");
+        let aivens = object_below(&root.path().join("here"), &sample.segment).with_extension("rsm-manifest");
+        std::fs::write(&aivens, b"{}").expect("written");
+        for damaged in [&[255][..], &[1, 100, 2, 1, 1], b"no fields at all"] {
+            sample.segment.custom_metadata = Some(Bytes::copy_from_slice(damaged));
+            match is_by_broker {
+                true => storage.delete(std::slice::from_ref(&sample.segment)).await.expect("deleted"),
+                false => storage.objects().delete_objects(&sample.segment).await.expect("deleted"),
+            }
+            assert!(!aivens.exists() && objects_below(root.path()).is_empty());
+            assert!(!storage.objects().has_objects(&sample.segment).await.expect("answers"));
+        }
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_metadata_side_does_not_keep_a_storage_side_that_is_gone() {
     let root = tempfile::tempdir().expect("a folder");
