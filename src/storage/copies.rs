@@ -57,6 +57,15 @@ impl Copies {
         matches!(self.known.get(segment), Some(Copy::Running))
     }
 
+    /// Whether something of it may come to the store behind a delete: it is being written, or its end was not an answer of
+    /// the store's and what it left has not been removed for good.
+    pub(super) fn may_come_late(&self, segment: &KafkaUuid) -> bool {
+        match self.known.get(segment) {
+            Some(Copy::Running | Copy::Ended { end: CopyEnd::Failed { is_removed: false }, .. }) => true,
+            Some(Copy::Ended { .. }) | None => false,
+        }
+    }
+
     /// Drops what is known of a copy that has ended.
     pub(super) fn settled(&mut self, segment: &KafkaUuid) {
         if !self.is_running(segment) {
@@ -121,6 +130,21 @@ mod tests {
         assert_eq!(copies.end(&id(1)), Some(FAILED));
         copies.removed(&id(1));
         assert_eq!(copies.end(&id(1)), Some(CopyEnd::Failed { is_removed: true }));
+    }
+
+    #[test]
+    fn a_copy_may_come_late_until_it_is_done_or_removed_for_good() {
+        let mut copies = Copies::default();
+        assert!(!copies.may_come_late(&id(1)), "none of ours");
+        copies.begun(id(1));
+        assert!(copies.may_come_late(&id(1)));
+        copies.ended(id(1), Duration::ZERO, FAILED);
+        assert!(copies.may_come_late(&id(1)));
+        copies.removed(&id(1));
+        assert!(!copies.may_come_late(&id(1)));
+        copies.begun(id(2));
+        copies.ended(id(2), Duration::ZERO, CopyEnd::Done);
+        assert!(!copies.may_come_late(&id(2)));
     }
 
     #[test]

@@ -68,12 +68,27 @@ impl Joint {
     /// Offers a delete that failed. What the caller stopped is not handed over: nobody waits for its answer.
     pub(super) fn take_over(&self, segment: &SegmentMetadata, error: &StorageError) -> bool {
         let is_stopped = matches!(error, StorageError::Cancelled { .. } | StorageError::Closed { .. });
-        if is_stopped || !self.ledger().is_some_and(|ledger| ledger.take_over_delete(segment)) {
+        if is_stopped || !self.hand_over(segment) {
             return false;
         }
-        self.metrics.deletes_handed_over.increment();
         tracing::debug!(segment = %segment.id, %error, "deleted later: the metadata side took it over");
         true
+    }
+
+    /// Offers a delete that was done and may not last: a write of this process's own copy of it may still arrive, and be
+    /// removed by nobody if the process ends before.
+    pub(super) fn take_over_late(&self, segment: &SegmentMetadata) -> bool {
+        let is_taken = self.copies.lock().may_come_late(&segment.id.uuid) && self.hand_over(segment);
+        if is_taken {
+            tracing::debug!(segment = %segment.id, "deleted, and looked for again: its copy may not have ended");
+        }
+        is_taken
+    }
+
+    fn hand_over(&self, segment: &SegmentMetadata) -> bool {
+        let is_taken = self.ledger().is_some_and(|ledger| ledger.take_over_delete(segment));
+        self.metrics.deletes_handed_over.add(u64::from(is_taken));
+        is_taken
     }
 
     pub(super) fn begin(self: &Arc<Self>, segment: KafkaUuid) -> Copying {
