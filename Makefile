@@ -244,6 +244,9 @@ docs: | preflight ## Write docs/CONFIG.md and docs/METRICS.md from the sources
 .PHONY: bench-metadata
 bench-metadata: build ## Measure the metadata manager beside the stock one (PARTS="base compacted steady long"; minutes)
 	@benches/metadata/run.sh $(PARTS)
+.PHONY: bench-storage
+bench-storage: build weed ## Measure the storage manager beside raw tools through a slow https proxy (PARTS="near far memory"; needs Go; minutes)
+	@$(WITH_WEED) benches/storage/run.sh $(PARTS)
 
 FUZZ_SECONDS ?= 60
 .PHONY: fuzz clean

@@ -70,6 +70,10 @@ impl Joint {
         self.ledger().is_some_and(|ledger| ledger.is_condemned(segment))
     }
 
+    pub(super) fn next_segment(&self, segment: &SegmentMetadata) -> Option<SegmentMetadata> {
+        self.ledger()?.next_segment(segment)
+    }
+
     /// Offers a delete that failed. What the caller stopped is not handed over: nobody waits for its answer.
     pub(super) fn take_over(&self, segment: &SegmentMetadata, error: &StorageError) -> bool {
         let is_stopped = matches!(error, StorageError::Cancelled { .. } | StorageError::Closed { .. });
