@@ -217,6 +217,27 @@ pub static CHUNK_CACHE_SIZE: Key = key(
     Some("67108864"),
     "Bytes of data that are kept in memory for later reads. -1 has no bound. A few MiB per consumer that reads old data are what matters. Less than 16 times `fetch.window.bytes.min`, 0 too, counts as that: what a broker gave up waiting for must be there when it asks again.",
 );
+/// Folder of chunks on disk.
+pub static CHUNK_CACHE_PATH: Key = key(
+    "fetch.chunk.cache.path",
+    Kind::Text,
+    None,
+    "Folder for a cache of chunks on disk beside the one in memory; without it there is none. It survives restarts and holds chunks as the store has them, so encrypted ones encrypted. Its files are in `undercroft-chunks` there, which one manager may use at a time. A folder that can't be used is warned of once, and reading goes on without it.",
+);
+/// Size of chunks on disk.
+pub static CHUNK_CACHE_DISK_SIZE: Key = key(
+    "fetch.chunk.cache.disk.size",
+    at_least(0),
+    Some("10737418240"),
+    "Bytes of the cache on disk that `fetch.chunk.cache.path` switches on, at least 64 MiB; the oldest chunks go first. 0 switches it off. Needs some 50 MiB of memory. Another size than before makes it start empty.",
+);
+/// Aiven's name for where chunks are kept.
+pub static CHUNK_CACHE_CLASS: Key = key(
+    "fetch.chunk.cache.class",
+    Kind::Text,
+    None,
+    "A class name of a cache of Aiven's plugin. With that of `DiskChunkCache`, `fetch.chunk.cache.size` is the size on disk if `fetch.chunk.cache.disk.size` isn't set, and `fetch.chunk.cache.path` is required. Not needed.",
+);
 /// Memory for indexes read.
 pub static INDEX_CACHE_SIZE: Key = key(
     "fetch.indexes.cache.size",
@@ -286,8 +307,6 @@ pub static WITHOUT_EFFECT: &[(&str, &str)] = &[
     ("chunk.size", "the compact layout reads exact ranges of blocks of 64 KiB"),
     ("key.prefix.mask", "object names are written to the log in full"),
     ("custom.metadata.fields.include", "the compact layout chooses its own fields"),
-    ("fetch.chunk.cache.class", "the cache is in memory; `fetch.chunk.cache.size` is honoured"),
-    ("fetch.chunk.cache.path", "the cache is in memory"),
     ("fetch.chunk.cache.retention.ms", "the cache is bounded by its size alone"),
     ("fetch.chunk.cache.get.timeout.ms", "`storage.s3.api.call.timeout` bounds a read"),
     ("fetch.chunk.cache.thread.pool.size", "no thread is held by a read"),
@@ -362,6 +381,9 @@ pub static ALL: &[&Key] = &[
     &OUTAGE_INTERVAL,
     &DELETE_HANDOVER,
     &CHUNK_CACHE_SIZE,
+    &CHUNK_CACHE_PATH,
+    &CHUNK_CACHE_DISK_SIZE,
+    &CHUNK_CACHE_CLASS,
     &INDEX_CACHE_SIZE,
     &MANIFEST_CACHE_SIZE,
     &FETCH_MEMORY,

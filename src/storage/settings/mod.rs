@@ -7,6 +7,7 @@ mod upload;
 use std::time::Duration;
 
 use super::breaker::BreakerSettings;
+use super::cache::DiskSettings;
 use super::transform::KeyPairFiles;
 use crate::config::{Config, ConfigError, Side, storage as keys};
 
@@ -26,6 +27,8 @@ pub(super) struct Settings {
     pub(super) key_prefix: String,
     pub(super) upload: UploadSettings,
     pub(super) fetch: FetchSettings,
+    /// Chunks on disk, if there is a folder for them.
+    pub(super) disk: Option<DiskSettings>,
     pub(super) outage: OutageSettings,
     pub(super) key_pairs: Vec<KeyPairFiles>,
     /// What an operator should hear once: keys that nobody knows or that change nothing.
@@ -53,6 +56,7 @@ impl Settings {
             key_prefix: key_prefix(config)?,
             upload: UploadSettings::parse(config, &store)?,
             fetch: FetchSettings::parse(config)?,
+            disk: fetch::disk(config)?,
             outage: OutageSettings {
                 uploads,
                 deletes: BreakerSettings { failures: DELETE_FAILURES, ..uploads },
