@@ -1,73 +1,134 @@
 //! Operators of OpenDAL, set up from our settings, and what an operator is told when they don't work.
 
-use std::collections::HashMap;
-use std::sync::Arc;
+mod azure;
+mod gcs;
+mod options;
+mod s3;
 
 use opendal::{HttpTransporter, OperationContext, Operator, services};
 
-use super::super::settings::{S3Settings, StoreSettings};
-use super::super::{Cause, StorageError};
+use super::super::StorageError;
+use super::super::settings::{AzureSettings, GcsSettings, S3Settings, StoreKind, StoreSettings};
 use super::calls::Remedies;
 use super::folder::Folder;
 use super::http::{BoundedTransport, client};
+use super::login::LoginTrouble;
+use super::uploads::Uploads;
 
-pub(super) const S3_REMEDIES: Remedies = Remedies {
-    unreachable: "`storage.s3.endpoint.url`, the network and the store",
-    refused: "`storage.aws.access.key.id`, `storage.aws.secret.access.key` and the rights on the bucket",
-    misconfigured: "`storage.s3.bucket.name`, `storage.s3.region` and `storage.s3.endpoint.url`",
-};
-
-pub(super) const FOLDER_REMEDIES: Remedies = Remedies {
+const FOLDER_REMEDIES: Remedies = Remedies {
     unreachable: "the disk of `storage.root`, its free space above all",
     refused: "the rights on `storage.root`",
     misconfigured: "`storage.root`: it must be a folder in which the broker's user may write",
 };
 
-pub(super) fn s3_operator(
-    s3: &S3Settings,
-    settings: &StoreSettings,
-    runtime: tokio::runtime::Id,
-) -> Result<Operator, StorageError> {
-    let mut options = HashMap::from([
-        ("bucket".to_owned(), s3.bucket.clone()),
-        ("region".to_owned(), s3.region.clone()),
-        ("enable_virtual_host_style".to_owned(), (!s3.is_path_style).to_string()),
-    ]);
-    for (name, value) in [
-        ("endpoint", &s3.endpoint),
-        ("access_key_id", &s3.access_key),
-        ("secret_access_key", &s3.secret_key),
-        ("session_token", &s3.session_token),
-        ("default_storage_class", &s3.storage_class),
-    ] {
-        if let Some(value) = value {
-            options.insert(name.to_owned(), value.clone());
+/// A store, set up and not yet asked anything.
+pub(super) struct Opened {
+    /// None for a folder, whose operator is made when the folder is there.
+    pub(super) operator: Option<Operator>,
+    pub(super) name: String,
+    pub(super) remedies: Remedies,
+    pub(super) login: LoginTrouble,
+    pub(super) uploads: Option<Uploads>,
+}
+
+/// Sets up the store of `settings`.
+pub(super) fn open(settings: &StoreSettings, runtime: tokio::runtime::Id) -> Result<Opened, StorageError> {
+    let login = LoginTrouble::default();
+    let transporter = || {
+        let client = client(runtime, &settings.http)?;
+        let transport = BoundedTransport::new(client, settings.calls.attempt_timeout, settings.http.connections_max);
+        Ok::<_, StorageError>(HttpTransporter::new(transport))
+    };
+    let over = |operator: Operator, transporter: &HttpTransporter| {
+        Some(operator.with_context(OperationContext::new().with_http_transport(transporter.clone())))
+    };
+    let opened = match &settings.kind {
+        StoreKind::Filesystem { root } => {
+            Opened { operator: None, name: format!("folder `{root}`"), remedies: FOLDER_REMEDIES, login, uploads: None }
         }
-    }
-    if s3.access_key.is_some() {
-        // What is configured counts; nothing in the environment may take its place.
-        options.insert("disable_config_load".to_owned(), "true".to_owned());
-        options.insert("disable_ec2_metadata".to_owned(), "true".to_owned());
-    }
-    options.extend(settings.driver.iter().cloned());
-    let operator = Operator::from_iter::<services::S3>(options).map_err(|error| unusable(&error))?;
-    let client =
-        client(runtime, s3.is_certificate_checked, &settings.calls).map_err(|error| StorageError::Internal {
-            action: "open",
-            object: "HTTP client".to_owned().into(),
-            why: error.to_string().into(),
-            source: Some(Arc::new(error) as Cause),
-        })?;
-    let transport = BoundedTransport::new(client, settings.calls.attempt_timeout);
-    Ok(operator.with_context(OperationContext::new().with_http_transport(HttpTransporter::new(transport))))
+        StoreKind::Memory => Opened {
+            operator: Some(Operator::new(services::Memory::default()).map_err(|error| unusable(&error))?),
+            name: "memory".to_owned(),
+            remedies: FOLDER_REMEDIES,
+            login,
+            uploads: None,
+        },
+        StoreKind::S3(s3) => {
+            let transporter = transporter()?;
+            Opened {
+                operator: over(s3::operator(s3, &settings.driver, &transporter, &login)?, &transporter),
+                name: name_of_s3(s3),
+                remedies: s3::REMEDIES,
+                uploads: Some(Uploads::of_s3(s3, &transporter, &login)),
+                login,
+            }
+        }
+        StoreKind::Gcs(gcs) => {
+            let transporter = transporter()?;
+            Opened {
+                operator: over(gcs::operator(gcs, &settings.driver, &login)?, &transporter),
+                name: name_of_gcs(gcs),
+                remedies: gcs::REMEDIES,
+                uploads: Some(Uploads::of_gcs(gcs, &transporter, &login)),
+                login,
+            }
+        }
+        StoreKind::Azure(azure) => {
+            let transporter = transporter()?;
+            Opened {
+                operator: over(azure::operator(azure, &settings.driver, &login)?, &transporter),
+                name: name_of_azure(azure),
+                remedies: azure::REMEDIES,
+                login,
+                uploads: None,
+            }
+        }
+        StoreKind::Service(name) => {
+            // Whatever the service doesn't know it passes over: its options are its own.
+            let operator = Operator::via_iter(*name, settings.driver.iter().cloned());
+            Opened {
+                operator: over(operator.map_err(|error| unusable(&error))?, &transporter()?),
+                name: format!("OpenDAL's service `{name}`"),
+                remedies: SERVICE_REMEDIES,
+                login,
+                uploads: None,
+            }
+        }
+    };
+    Ok(opened)
+}
+
+const SERVICE_REMEDIES: Remedies = Remedies {
+    unreachable: "`storage.opendal.endpoint`, the network and the store",
+    refused: "the credentials among `storage.opendal.*`",
+    misconfigured: "`storage.opendal.*`",
+};
+
+fn name_of_s3(s3: &S3Settings) -> String {
+    let endpoint = s3.endpoint.clone().unwrap_or_else(|| format!("Amazon S3, region {}", s3.region));
+    format!("bucket `{}` at {endpoint}", s3.bucket)
+}
+
+fn name_of_gcs(gcs: &GcsSettings) -> String {
+    format!("bucket `{}` at {}", gcs.bucket, gcs.endpoint.as_deref().unwrap_or("Google Cloud Storage"))
+}
+
+fn name_of_azure(azure: &AzureSettings) -> String {
+    format!("container `{}` at {}", azure.container, azure.endpoint)
 }
 
 /// The driver doesn't take its options: the only place where a bad `storage.opendal.*` is noticed.
-pub(super) fn unusable(error: &opendal::Error) -> StorageError {
+fn unusable(error: &opendal::Error) -> StorageError {
+    let mut why = error.to_string();
+    let mut cause = std::error::Error::source(error);
+    while let Some(inner) = cause {
+        why = inner.to_string();
+        cause = inner.source();
+    }
     StorageError::Config(crate::config::ConfigError::Unsupported {
         key: "storage.*".to_owned(),
         value: "[several]".to_owned(),
-        why: error.to_string(),
+        why,
     })
 }
 
