@@ -18,7 +18,7 @@ pub static BACKEND: Key = key(
     "storage.backend.class",
     Kind::Text,
     None,
-    "Where segments are kept: `filesystem` or `s3`. The class names of Aiven's plugin for these are understood too. Required.",
+    "Where segments are kept: `filesystem`, `s3`, `gcs` or `azure`. The class names of Aiven's plugin for these are understood too. A further service of OpenDAL by its name (`oss`, `b2`, `cos`) if it was built in. Required.",
 );
 /// Put in front of every object's name.
 pub static KEY_PREFIX: Key = key(
@@ -87,14 +87,11 @@ pub static AWS_ACCESS_KEY: Key = key(
     "storage.aws.access.key.id",
     Kind::Password,
     None,
-    "Access key. Without it, credentials come from the environment, the profile or the instance, as the AWS SDKs find them.",
+    "Access key. Without it, see `storage.aws.credentials.provider.class`.",
 );
 /// Secret key.
 pub static AWS_SECRET_KEY: Key =
     key("storage.aws.secret.access.key", Kind::Password, None, "Secret of `storage.aws.access.key.id`.");
-/// Session token.
-pub static AWS_SESSION_TOKEN: Key =
-    key("storage.aws.session.token", Kind::Password, None, "Session token of temporary credentials.");
 /// Whether certificates are checked.
 pub static AWS_CERTIFICATE_CHECK: Key = key(
     "storage.aws.certificate.check.enabled",
@@ -321,7 +318,6 @@ pub static WITHOUT_EFFECT: &[(&str, &str)] = &[
     ("metrics.recording.level", "all metrics are always recorded"),
     ("storage.overwrite.enabled", "an object is replaced as a whole"),
     ("storage.s3.legacy.md5.plugin.enabled", "no checksum header is sent"),
-    ("storage.aws.checksum.check.enabled", "every block has a checksum of its own, which is always checked"),
     ("compression.heuristic.enabled", "compression is not there yet"),
     ("storage.key.prefix", "the key is `key.prefix`"),
 ];
@@ -335,12 +331,6 @@ pub static NOT_YET: &[(&str, &str, &str)] = &[
         "segments that were encrypted are read, but none is encrypted yet, and segments would be stored in the clear",
     ),
     ("segment.format", "kafka", "only Kafka's own format is written"),
-    ("storage.aws.credentials.file", "", "use `storage.aws.access.key.id`, a profile or the environment"),
-    (
-        "storage.aws.credentials.provider.class",
-        "",
-        "a Java class can't be loaded; without it the usual places are searched",
-    ),
 ];
 
 /// What stands before the id and the name of a file in the keys of [`KEY_PAIRS`].
@@ -364,7 +354,6 @@ pub static ALL: &[&Key] = &[
     &S3_ATTEMPT_TIMEOUT,
     &AWS_ACCESS_KEY,
     &AWS_SECRET_KEY,
-    &AWS_SESSION_TOKEN,
     &AWS_CERTIFICATE_CHECK,
     &CONNECT_TIMEOUT,
     &IDLE_CONNECTIONS,
