@@ -54,13 +54,14 @@ impl Fetcher {
         tasks: Tasks,
     ) -> Self {
         let blocks = Blocks::new(Arc::clone(&store), runtime.clone(), settings, metrics.clone(), tasks.clone());
-        let finder =
-            Finder::new(Arc::clone(&store), runtime.clone(), settings, key_ring, metrics.clone(), tasks.clone());
-        let indexes = Indexes::new(store, runtime, settings, metrics.clone(), tasks.clone());
+        let indexes =
+            Arc::new(Indexes::new(Arc::clone(&store), runtime.clone(), settings, metrics.clone(), tasks.clone()));
+        let known = Arc::clone(&indexes);
+        let finder = Finder::new(store, runtime, settings, key_ring, known, metrics.clone(), tasks.clone());
         Self {
             blocks: Arc::new(blocks),
             finder: Arc::new(finder),
-            indexes: Arc::new(indexes),
+            indexes,
             settings,
             metrics,
             tasks,
