@@ -58,14 +58,7 @@ impl Fetcher {
             Arc::new(Indexes::new(Arc::clone(&store), runtime.clone(), settings, metrics.clone(), tasks.clone()));
         let known = Arc::clone(&indexes);
         let finder = Finder::new(store, runtime, settings, key_ring, known, metrics.clone(), tasks.clone());
-        Self {
-            blocks: Arc::new(blocks),
-            finder: Arc::new(finder),
-            indexes,
-            settings,
-            metrics,
-            tasks,
-        }
+        Self { blocks: Arc::new(blocks), finder: Arc::new(finder), indexes, settings, metrics, tasks }
     }
 
     /// A reader of `[start, end_inclusive]`, which has asked for nothing yet.

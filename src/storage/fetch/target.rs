@@ -86,13 +86,9 @@ impl Located {
             let segment = segment.clone();
             return Ok(match place.transforms.is_none() {
                 true => Self::At(Target { segment, key, size, body: Body::Compact(place) }),
-                false => Self::Sought(Sought {
-                    segment,
-                    size,
-                    names: Vec::new(),
-                    compact: None,
-                    sealed: Some((key, place)),
-                }),
+                false => {
+                    Self::Sought(Sought { segment, size, names: Vec::new(), compact: None, sealed: Some((key, place)) })
+                }
             });
         }
         let compact = (lead == Lead::Nothing).then(|| (ObjectKey::of_segment(prefix, segment), prefix.to_owned()));

@@ -2,6 +2,7 @@
 
 mod fetch;
 mod store;
+mod transform;
 mod upload;
 
 use std::time::Duration;
@@ -12,6 +13,7 @@ use crate::config::{Config, ConfigError, Side, storage as keys};
 
 pub(super) use fetch::FetchSettings;
 pub(super) use store::{CallSettings, S3Settings, StoreKind, StoreSettings};
+pub(super) use transform::TransformSettings;
 pub(super) use upload::UploadSettings;
 use upload::{KEY_FILES, key_file, key_pair_ids, key_pairs};
 
@@ -25,6 +27,7 @@ pub(super) struct Settings {
     pub(super) store: StoreSettings,
     pub(super) key_prefix: String,
     pub(super) upload: UploadSettings,
+    pub(super) transform: TransformSettings,
     pub(super) fetch: FetchSettings,
     pub(super) outage: OutageSettings,
     pub(super) key_pairs: Vec<KeyPairFiles>,
@@ -42,7 +45,9 @@ pub(super) struct OutageSettings {
 
 impl Settings {
     pub(super) fn parse(config: &Config) -> Result<Self, ConfigError> {
-        let warnings = warnings(config)?;
+        let mut warnings = warnings(config)?;
+        let (transform, notes) = TransformSettings::parse(config)?;
+        warnings.extend(notes);
         let store = StoreSettings::parse(config)?;
         let uploads = BreakerSettings {
             failures: size(config.unsigned(&keys::OUTAGE_FAILURES)?),
@@ -52,6 +57,7 @@ impl Settings {
         Ok(Self {
             key_prefix: key_prefix(config)?,
             upload: UploadSettings::parse(config, &store)?,
+            transform,
             fetch: FetchSettings::parse(config)?,
             outage: OutageSettings {
                 uploads,
@@ -114,9 +120,9 @@ fn warnings(config: &Config) -> Result<Vec<String>, ConfigError> {
         .collect())
 }
 
-/// Keys that are set to what holds anyway, or that mean nothing while nothing is encrypted.
+/// Keys that are set to what holds anyway.
 fn is_harmless(name: &str) -> bool {
-    keys::NOT_YET.iter().any(|(known, _, _)| *known == name) || name == "encryption.key.pair.id"
+    keys::NOT_YET.iter().any(|(known, _, _)| *known == name)
 }
 
 #[cfg(test)]
@@ -153,15 +159,30 @@ mod tests {
 
     #[test]
     fn what_would_be_silently_different_is_refused() {
-        for (key, value) in [
-            ("encryption.enabled", "true"),
-            ("compression.enabled", "TRUE"),
-            ("segment.format", "iceberg"),
-            ("storage.aws.credentials.file", "/etc/x"),
-        ] {
+        for (key, value) in [("segment.format", "iceberg"), ("storage.aws.credentials.file", "/etc/x")] {
             let error = parse(&[("storage.backend.class", "filesystem"), ("storage.root", "/x"), (key, value)]);
             assert!(matches!(&error, Err(ConfigError::Unsupported { key: named, .. }) if named == key), "{error:?}");
         }
+    }
+
+    #[test]
+    fn chunk_sizes_are_rounded_to_what_is_written_and_said_so() {
+        let memory = ("storage.backend.class", "memory");
+        for (given, used, notes) in [
+            ("1", 4096, 1),
+            ("4095", 4096, 1),
+            ("65536", 65_536, 0),
+            ("131071", 65_536, 1),
+            ("4194304", 4_194_304, 0),
+            ("1073741823", 16_777_216, 1),
+        ] {
+            let settings = parse(&[memory, ("compression.enabled", "true"), ("chunk.size", given)]).expect("valid");
+            assert_eq!(settings.transform.block_size.bytes(), used, "{given}");
+            assert_eq!(settings.warnings.len(), notes, "{given}: {:?}", settings.warnings);
+        }
+        let plain = parse(&[memory, ("chunk.size", "4194304")]).expect("valid");
+        assert!(plain.warnings[0].starts_with("`chunk.size` has no effect"), "{:?}", plain.warnings);
+        assert_eq!(parse(&[memory]).expect("valid").transform.block_size.bytes(), 131_072);
     }
 
     #[test]
@@ -201,12 +222,19 @@ mod tests {
     #[test]
     fn bad_values_name_key_value_and_range() {
         let s3 = ("storage.backend.class", "s3");
+        let memory = ("storage.backend.class", "memory");
         for (pairs, expected) in [
             (vec![], "storage.backend.class is not set"),
             (vec![("storage.backend.class", "tape")], "`tape`: no such store; expected: filesystem, s3"),
             (vec![("storage.backend.class", "gcs")], "`gcs` cannot be honoured"),
             (vec![("storage.backend.class", "filesystem")], "storage.root is not set"),
             (vec![s3], "storage.s3.bucket.name is not set"),
+            (vec![memory, ("encryption.enabled", "true")], "encryption.key.pair.id is not set"),
+            (
+                vec![memory, ("encryption.enabled", "true"), ("encryption.key.pair.id", "a")],
+                "`a`: it is not listed in `encryption.key.pairs`",
+            ),
+            (vec![memory, ("compression.level", "23")], "`23`: out of range; expected: 1 to 22"),
             (vec![s3, ("storage.s3.bucket.name", "my bucket")], "`my bucket`: no bucket can be called so"),
             (vec![s3, ("storage.s3.bucket.name", "a/b")], "`a/b`: no bucket can be called so"),
             (vec![("storage.backend.class", "memory"), ("key.prefix", "../up/")], "it leads out of the store"),

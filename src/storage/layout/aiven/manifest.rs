@@ -167,7 +167,8 @@ fn chunks(value: &Value) -> Result<Chunks, ManifestError> {
             let last = "finalTransformedChunkSize";
             fields.only(&["type", "originalChunkSize", "originalFileSize", "transformedChunkSize", last])?;
             let (chunk_size, segment_size) = sizes()?;
-            Chunks::fixed(chunk_size, segment_size, fields.int("transformedChunkSize")?, fields.int(last)?).map_err(corrupt)
+            Chunks::fixed(chunk_size, segment_size, fields.int("transformedChunkSize")?, fields.int(last)?)
+                .map_err(corrupt)
         }
         "variable" => {
             fields.only(&["type", "originalChunkSize", "originalFileSize", "transformedChunks"])?;

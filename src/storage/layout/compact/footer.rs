@@ -135,10 +135,8 @@ pub(in super::super::super) fn build_sealed_tail(
         footer.extend(crc32c_at(&id.uuid, u32::from(*index as u8), bytes).to_be_bytes());
         position += u64::from(length);
     }
-    let mut sections = vec![
-        (SECTION_TOPIC, id.partition.topic.as_bytes().to_vec()),
-        (SECTION_WRITER, WRITER.as_bytes().to_vec()),
-    ];
+    let mut sections =
+        vec![(SECTION_TOPIC, id.partition.topic.as_bytes().to_vec()), (SECTION_WRITER, WRITER.as_bytes().to_vec())];
     if transforms.is_compressed {
         sections.push((SECTION_TABLE, encode_table(written.lengths)));
     }
@@ -340,9 +338,9 @@ impl Footer {
         self.data_key = key.map(wrapped_key).transpose()?;
         self.blocks = match (self.transforms.is_none(), table) {
             (true, _) => None,
-            (false, Some(table)) => {
-                Some(decode_table(table, self.size_of_transformed()?, self.block_size, self.transforms).map_err(corrupt)?)
-            }
+            (false, Some(table)) => Some(
+                decode_table(table, self.size_of_transformed()?, self.block_size, self.transforms).map_err(corrupt)?,
+            ),
             (false, None) => {
                 Some(self.transforms.fixed(self.size_of_transformed()?, self.block_size).map_err(corrupt)?)
             }

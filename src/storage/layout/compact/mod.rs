@@ -13,5 +13,5 @@ pub use blocks::{
 };
 pub use footer::{Footer, FooterError, IndexEntry, TRAILER_LENGTH, Trailer, build_tail};
 pub(in super::super) use footer::{Written, build_sealed_tail};
-pub use sealed::{Transforms, WrappedKey};
 pub(in super::super) use sealed::{Sealer, open_block};
+pub use sealed::{Transforms, WrappedKey, decode_table};

@@ -106,8 +106,11 @@ pub(super) fn encode_table(lengths: &[u32]) -> Vec<u8> {
     table
 }
 
-/// Where blocks lie, by a table of their lengths. Every length is one that the transforms of such a block may have.
-pub(super) fn decode_table(
+/// Where blocks lie, by a table of their lengths: the width of each in bytes, then one behind the other.
+///
+/// # Errors
+/// In words, if the table has more or fewer lengths than the segment blocks, or one that no block of that place can have.
+pub fn decode_table(
     table: &[u8],
     segment_size: u32,
     size: BlockSize,
@@ -279,5 +282,128 @@ impl Sealer {
         nonce[7] = of;
         nonce[8..].copy_from_slice(&number.to_be_bytes());
         nonce
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const SEGMENT: KafkaUuid = KafkaUuid([9; 16]);
+    const KINDS: [Transforms; 3] = [
+        Transforms { is_compressed: true, is_encrypted: false },
+        Transforms { is_compressed: false, is_encrypted: true },
+        Transforms { is_compressed: true, is_encrypted: true },
+    ];
+
+    #[test]
+    fn a_block_opens_at_its_own_place_and_length_only() {
+        let mut contexts = Contexts::new(3).expect("made");
+        let plain = b"the bytes of a block, the bytes of a block".repeat(20);
+        let length = u32::try_from(plain.len()).expect("small");
+        for transforms in KINDS {
+            let sealer = Sealer::new(SEGMENT, transforms).expect("random");
+            let mut out = vec![0; usize::try_from(transforms.stored_length_max(plain.len() as u64)).expect("small")];
+            let end = sealer.seal_block(&mut contexts, 4, &plain, &mut out).expect("fits");
+            let key = sealer.key.as_ref();
+            let open = |transforms, segment: u8, number, length, stored: &[u8]| {
+                open_block(transforms, key, &KafkaUuid([segment; 16]), number, length, stored)
+            };
+            assert_eq!(open(transforms, 9, 4, length, &out[..end]).as_ref(), Ok(&plain));
+            assert!(open(transforms, 8, 4, length, &out[..end]).is_err());
+            assert!(open(transforms, 9, 5, length, &out[..end]).is_err());
+            assert!(open(transforms, 9, 4, length - 1, &out[..end]).is_err());
+            let other = Transforms { is_compressed: !transforms.is_compressed, ..transforms };
+            assert!(open(other, 9, 4, length, &out[..end]).is_err(), "taken for one of another kind");
+            for at in 0..end {
+                assert!(open(transforms, 9, 4, length, &out[..at]).is_err(), "cut at {at}");
+                let mut broken = out[..end].to_vec();
+                broken[at] ^= 4;
+                assert!(open(transforms, 9, 4, length, &broken).is_err(), "flipped at {at}");
+            }
+            let index = sealer.seal_index(&mut contexts, IndexType::Offset, &plain).expect("sealed");
+            if let Some(key) = key {
+                assert_eq!(open_index(key, &SEGMENT, IndexType::Offset, length, &index).as_ref(), Ok(&plain));
+                assert!(open_index(key, &SEGMENT, IndexType::Timestamp, length, &index).is_err());
+                assert!(open(transforms, 9, 0, length, &index).is_err(), "an index is no block 0");
+                assert_ne!(sealer.nonce_of(OF_BLOCK, 0), sealer.nonce_of(OF_INDEX, 0));
+            }
+        }
+    }
+
+    #[test]
+    fn a_frame_that_would_become_more_than_its_block_is_refused() {
+        let mut contexts = Contexts::new(3).expect("made");
+        let mut bomb = vec![0; 4096];
+        let end = contexts.compress(&vec![0; 16 << 20], &mut bomb).expect("small");
+        bomb.truncate(end);
+        let crc = crc(&SEGMENT, 0, 1000, &bomb);
+        bomb.extend(crc.to_be_bytes());
+        let error = open_block(KINDS[0], None, &SEGMENT, 0, 1000, &bomb).expect_err("too much");
+        assert!(error.contains("16777216 bytes instead of 1000"), "{error}");
+    }
+
+    #[test]
+    fn tables_that_say_something_else_are_refused() {
+        let size = BlockSize::from_exponent(12).expect("valid");
+        let good = encode_table(&[300, 4100, 90]);
+        assert_eq!(good, [2, 0x01, 0x2c, 0x10, 0x04, 0x00, 0x5a]);
+        let decode = |table: &[u8]| decode_table(table, 10_000, size, KINDS[2]);
+        assert_eq!(decode(&good).map(|blocks| blocks.object_length()), Ok(4490));
+        for cut in 0..good.len() {
+            assert!(decode(&good[..cut]).is_err(), "{cut}");
+        }
+        for table in [
+            &encode_table(&[300, 4100])[..],
+            &encode_table(&[300, 4100, 90, 90]),
+            &encode_table(&[300, 4100, 28]),
+            &encode_table(&[300, 5000, 90]),
+            &encode_table(&[300, 4100, 4100]),
+            &[&good[..], &[0]].concat(),
+            &[0],
+            &[5, 1, 1, 1],
+        ] {
+            assert!(decode(table).is_err(), "{table:?}");
+        }
+        assert_eq!(decode_table(&encode_table(&[]), 0, size, KINDS[2]).map(|blocks| blocks.object_length()), Ok(0));
+    }
+
+    proptest! {
+        /// Numbers of any segment and block size add up, without a byte of it.
+        #[test]
+        fn lengths_follow_from_sizes(segment in 0_u32..=i32::MAX as u32, exponent in 9_u8..=24, cut in 0_u64..100) {
+            let size = BlockSize::from_exponent(exponent).expect("valid");
+            let (count, bytes) = (block_count(u64::from(segment), size), u64::from(segment));
+            let blocks = KINDS[1].fixed(segment, size).expect("valid");
+            prop_assert_eq!(blocks.count(), count);
+            prop_assert_eq!(blocks.object_length(), bytes + 28 * count);
+            prop_assert!(KINDS[1].fit(bytes, size, blocks.object_length()));
+            prop_assert!(!KINDS[1].fit(bytes, size, blocks.object_length() + 1));
+            for kind in [KINDS[0], KINDS[2]] {
+                let most = count * kind.stored_length_max(size.bytes());
+                prop_assert!(kind.fit(bytes, size, most.saturating_sub(cut).max(count * (kind.overhead() + 1))));
+                prop_assert!(!kind.fit(bytes, size, most + 1));
+                prop_assert!(count == 0 || !kind.fit(bytes, size, count * kind.overhead()));
+                prop_assert!(u32::try_from(kind.stored_length_max(size.bytes())).is_ok());
+            }
+            if count > 0 {
+                let last = blocks.stored_range(count - 1..count);
+                prop_assert_eq!(last.end - last.start, blocks.plain_length(count - 1) + 28);
+                prop_assert_eq!(blocks.chunk_at(last.start), count - 1);
+            }
+        }
+
+        /// What a table says is what was written into it.
+        #[test]
+        fn tables_keep_lengths(lengths in prop::collection::vec(1_u32..4000, 1..200)) {
+            let size = BlockSize::from_exponent(12).expect("valid");
+            let lengths: Vec<_> = lengths.iter().map(|length| length + 28).collect();
+            let segment = u32::try_from(lengths.len()).expect("few") * 4096;
+            let blocks = decode_table(&encode_table(&lengths), segment, size, KINDS[2]).expect("valid");
+            let found: Vec<_> = (0..blocks.count()).map(|block| blocks.stored_length(block)).collect();
+            prop_assert_eq!(found, lengths.iter().map(|length| u64::from(*length)).collect::<Vec<_>>());
+        }
     }
 }
