@@ -25,6 +25,9 @@ pub(super) struct StorageMetrics {
     pub(super) block_misses: Counter,
     pub(super) block_joins: Counter,
     pub(super) block_bytes: Gauge,
+    pub(super) ahead_asked: Counter,
+    pub(super) ahead_used: Counter,
+    pub(super) ahead_wasted: Counter,
     pub(super) index_hits: Counter,
     pub(super) index_misses: Counter,
     pub(super) manifest_hits: Counter,
@@ -75,6 +78,10 @@ impl StorageMetrics {
         let block_hits = counter("block-cache-hits-total", "Blocks that a read found in memory");
         let block_misses = counter("block-cache-misses-total", "Blocks that a read had to get from the store");
         let block_joins = counter("block-cache-joins-total", "Blocks that another read was getting already");
+        let ahead_asked = counter("read-ahead-bytes-total", "Bytes asked from the store before a read wanted them");
+        let ahead_used = counter("read-ahead-used-bytes-total", "Bytes read ahead that a read wanted afterwards");
+        let ahead_wasted =
+            counter("read-ahead-wasted-bytes-total", "Bytes read ahead that left the memory before a read wanted them");
         let index_hits = counter("index-cache-hits-total", "Indexes found in memory");
         let index_misses = counter("index-cache-misses-total", "Indexes got from the store");
         let manifest_hits = counter("manifest-cache-hits-total", "Manifests of Aiven's layout found in memory");
@@ -117,6 +124,9 @@ impl StorageMetrics {
             block_misses,
             block_joins,
             block_bytes,
+            ahead_asked,
+            ahead_used,
+            ahead_wasted,
             index_hits,
             index_misses,
             manifest_hits,

@@ -14,4 +14,4 @@ mod place;
 pub use chunks::Chunks;
 pub use key::ObjectKey;
 pub use lead::Lead;
-pub use place::{Place, PlaceError};
+pub use place::{CUSTOM_METADATA_BYTES_MAX, Place, PlaceError};

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::super::fetch::AheadSettings;
 use super::size;
 use crate::config::{Config, ConfigError, Key, storage as keys};
 
@@ -12,6 +13,10 @@ const WINDOWS_KEPT: usize = 16;
 const INDEX_CACHE_MIN: usize = 1 << 20;
 /// A broker reads a segment and its indexes in many calls, each of which needs the manifest.
 const MANIFEST_CACHE_MIN: usize = 64;
+/// A consumer that hasn't asked for so long has gone, or is too slow to need anything beforehand.
+const READER_IDLE: Duration = Duration::from_secs(15);
+/// Readers that are remembered, some 200 bytes each.
+const STREAMS_MAX: usize = 1024;
 /// What a request may be longer than its window.
 const MAX_BLOCK: u64 = 1 << 25;
 
@@ -28,23 +33,41 @@ pub(in super::super) struct FetchSettings {
     pub(in super::super) window_min: u64,
     pub(in super::super) window_max: u64,
     pub(in super::super) failure_delay: Duration,
+    pub(in super::super) ahead: AheadSettings,
 }
 
 impl FetchSettings {
     pub(super) fn parse(config: &Config) -> Result<Self, ConfigError> {
         let window_min = config.unsigned(&keys::WINDOW_MIN)?;
         let window_max = config.unsigned(&keys::WINDOW_MAX)?.max(window_min);
+        let chunk_cache = bound(config, &keys::CHUNK_CACHE_SIZE)?.max(size(window_min) * WINDOWS_KEPT);
+        let memory = config.unsigned(&keys::FETCH_MEMORY)?.max(window_max + MAX_BLOCK);
         Ok(Self {
-            chunk_cache: bound(config, &keys::CHUNK_CACHE_SIZE)?.max(size(window_min) * WINDOWS_KEPT),
+            chunk_cache,
             index_cache: bound(config, &keys::INDEX_CACHE_SIZE)?.max(INDEX_CACHE_MIN),
             manifest_cache: bound(config, &keys::MANIFEST_CACHE_SIZE)?.max(MANIFEST_CACHE_MIN),
-            memory: config.unsigned(&keys::FETCH_MEMORY)?.max(window_max + MAX_BLOCK),
+            memory,
             patience: config.millis(&keys::S3_CALL_TIMEOUT)?,
             window_min,
             window_max,
             failure_delay: config.millis(&keys::FAILURE_DELAY)?,
+            ahead: AheadSettings {
+                bytes_max: read_ahead(config)?,
+                budget: memory.min(chunk_cache as u64) / 2,
+                request_max: window_max,
+                first_request: window_min,
+                idle: READER_IDLE,
+                streams_max: STREAMS_MAX,
+            },
         })
     }
+}
+
+/// By our name for it, or else by that of Aiven's plugin.
+fn read_ahead(config: &Config) -> Result<u64, ConfigError> {
+    let is_set = |key: &'static Key| config.raw(key.name).is_some();
+    let by_aiven = !is_set(&keys::READ_AHEAD_MAX) && is_set(&keys::PREFETCH_MAX);
+    config.unsigned(if by_aiven { &keys::PREFETCH_MAX } else { &keys::READ_AHEAD_MAX })
 }
 
 /// A size of a cache, where -1 means no bound.
