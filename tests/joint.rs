@@ -37,6 +37,7 @@ impl Pair {
             ("undercroft.metadata.embedded.path", log.path().to_str().expect("UTF-8")),
             ("undercroft.metadata.upkeep.interval.ms", "50"),
             ("undercroft.metadata.upkeep.grace.ms", "200"),
+            ("undercroft.metadata.copy.lease.ms", "1000"),
         ]);
         let env = MetadataEnv {
             runtime: tokio::runtime::Handle::current(),
@@ -195,6 +196,27 @@ async fn a_write_that_arrives_behind_the_brokers_delete_and_the_death_of_its_pro
     let pair = Pair::over(folder_manager(root.path(), &[]), log).await;
     soon("removed", || !object.exists()).await;
     soon("forgotten", || pair.count(&sample) == 0).await;
+    pair.close().await;
+}
+
+/// A broker that does not take the custom metadata deletes the copy; before 4.0 it says nothing to the metadata side.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_copy_that_succeeded_and_was_given_up_is_cleaned_up_at_once() {
+    let root = tempfile::tempdir().expect("a folder");
+    let pair = Pair::of(folder_manager(root.path(), &[])).await;
+    for says_so in [false, true] {
+        let mut sample = Sample::new(1000);
+        pair.add(&sample).await.expect("added");
+        sample.copy(&pair.storage).await.expect("copied");
+        sample.segment.custom_metadata = None;
+        match says_so {
+            true => pair.delete(&sample).await.expect("deleted"),
+            false => pair.storage.delete(std::slice::from_ref(&sample.segment)).await.expect("deleted"),
+        }
+        soon("forgotten", || pair.count(&sample) == 0).await;
+        assert!(objects_below(root.path()).is_empty());
+    }
+    soon("counted", || pair.metric("dangling-remote-log-count") == 0.0).await;
     pair.close().await;
 }
 

@@ -7,6 +7,7 @@
 //! | a claimed or deleted one is cleaned | metadata | [`SegmentObjects::delete_objects`], [`SegmentObjects::has_objects`] |
 //! | a copy has all bytes in the store   | storage  | [`SegmentLedger::is_condemned`]                            |
 //! | a delete can't be done for good now | storage  | [`SegmentLedger::take_over_delete`]                        |
+//! | a reader comes to a segment's end   | storage  | [`SegmentLedger::next_segment`]                            |
 //!
 //! All but the first two calls to the store answer at once, from memory.
 
@@ -59,6 +60,13 @@ pub trait SegmentLedger: Send + Sync {
     /// arrive. True if the metadata side will see to it; the caller then reports success
     /// to the broker.
     fn take_over_delete(&self, segment: &SegmentMetadata) -> bool;
+
+    /// The segment that a reader of this one will most probably want next, so that some of it can be there already. `None`
+    /// if the ledger can't tell without asking anybody.
+    fn next_segment(&self, segment: &SegmentMetadata) -> Option<SegmentMetadata> {
+        let _ = segment;
+        None
+    }
 }
 
 /// How a copy that began in this process ended.

@@ -42,7 +42,10 @@ impl Deleter {
         failed.extend(self.delete_found(&found).await);
         let is_done = |segment: &&&SegmentMetadata| failed.iter().all(|(other, _)| !std::ptr::eq(*other, **segment));
         let done: Vec<_> = found.iter().map(|(segment, _)| segment).filter(is_done).collect();
-        done.iter().for_each(|segment| self.say_if_guessed(segment));
+        for segment in &done {
+            self.say_if_guessed(segment);
+            self.joint.deleted(segment);
+        }
         let deleted = done.len() - done.iter().filter(|segment| self.joint.take_over_late(segment)).count();
         failed.retain(|(segment, error)| !self.joint.take_over(segment, error));
         for (segment, error) in failed.iter().skip(1) {

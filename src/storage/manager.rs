@@ -9,7 +9,7 @@ use tokio::sync::oneshot;
 
 use super::cleanup::Cleaner;
 use super::deletion::Deleter;
-use super::fetch::{Fetcher, Located, read_footer};
+use super::fetch::{Fetcher, Located, NextSegment, read_footer};
 use super::joint::Joint;
 use super::layout::ObjectKey;
 use super::layout::compact::Footer;
@@ -21,7 +21,8 @@ use super::tasks::{Running, Tasks};
 use super::transform::KeyRing;
 use super::upload::{Caller, Uploader};
 use super::{SegmentFiles, SegmentReader, StorageError};
-use crate::config::Config;
+use crate::config::storage::KEY_PAIR;
+use crate::config::{Config, ConfigError};
 use crate::metrics::Registry;
 use crate::model::{IndexType, SegmentLedger, SegmentMetadata, SegmentObjects};
 
@@ -74,6 +75,10 @@ impl StorageManager {
         for warning in settings.warnings.iter().chain(&unusable) {
             tracing::warn!("{warning}");
         }
+        if let Some(id) = &settings.transform.key_pair {
+            // Else the first copy would find out.
+            key_ring.check(id).map_err(|error| ConfigError::bad_value(&KEY_PAIR, id, &error.to_string()))?;
+        }
         let mut registry = Registry::new();
         let metrics = StorageMetrics::new(&mut registry);
         let store = DriverStore::open(settings.store.clone(), env.runtime.id(), metrics.store.clone())?;
@@ -100,14 +105,24 @@ impl StorageManager {
         let uploader = Uploader::new(
             Arc::clone(&store),
             settings.upload,
+            settings.transform,
+            key_ring.clone(),
             metrics.clone(),
             cleaner.clone(),
             of_uploader,
             tasks.clone(),
         );
-        let fetcher =
-            Fetcher::new(Arc::clone(&store), runtime.clone(), settings.fetch, key_ring, metrics.clone(), tasks.clone());
-        let key_prefix: Arc<str> = settings.key_prefix.into();
+        let key_prefix: Arc<str> = settings.key_prefix.as_str().into();
+        let fetcher = Fetcher::new(
+            Arc::clone(&store),
+            runtime.clone(),
+            settings.fetch,
+            key_ring,
+            metrics.clone(),
+            tasks.clone(),
+            settings.disk,
+            next_segment(&joint, &key_prefix, store.name()),
+        );
         let registry = Arc::new(registry);
         let deleter = Deleter {
             store: Arc::clone(&store),
@@ -299,6 +314,7 @@ impl StorageManager {
     /// `upload.cleanup.timeout.ms` and some 3 seconds. Readers answer `Closed` from now on. May be called again.
     pub async fn close(&self) {
         self.inner.tasks.close().await;
+        self.inner.fetcher.close().await;
     }
 
     fn begin(&self, action: &'static str) -> Result<Running, StorageError> {
@@ -315,6 +331,12 @@ impl StorageManager {
         }
         Located::of(segment, &self.inner.key_prefix, self.inner.store.name())
     }
+}
+
+/// Asks the metadata side, if one was joined.
+fn next_segment(joint: &Arc<Joint>, prefix: &Arc<str>, store: &str) -> NextSegment {
+    let (joint, prefix, store) = (Arc::clone(joint), Arc::clone(prefix), store.to_owned());
+    Box::new(move |segment| Located::of(&joint.next_segment(segment)?, &prefix, &store).ok())
 }
 
 impl Inner {

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::StorageError;
+use super::cache::DiskMeters;
 use super::store::StoreMeters;
 use crate::metrics::{Counter, Gauge, Registry, Timer};
 
@@ -25,6 +26,10 @@ pub(super) struct StorageMetrics {
     pub(super) block_misses: Counter,
     pub(super) block_joins: Counter,
     pub(super) block_bytes: Gauge,
+    pub(super) disk: DiskMeters,
+    pub(super) ahead_asked: Counter,
+    pub(super) ahead_used: Counter,
+    pub(super) ahead_wasted: Counter,
     pub(super) index_hits: Counter,
     pub(super) index_misses: Counter,
     pub(super) manifest_hits: Counter,
@@ -75,6 +80,18 @@ impl StorageMetrics {
         let block_hits = counter("block-cache-hits-total", "Blocks that a read found in memory");
         let block_misses = counter("block-cache-misses-total", "Blocks that a read had to get from the store");
         let block_joins = counter("block-cache-joins-total", "Blocks that another read was getting already");
+        let disk = DiskMeters {
+            hits: counter("disk-cache-hits-total", "Blocks that a read found in the disk cache"),
+            dropped: counter(
+                "disk-cache-dropped-total",
+                "Blocks in the disk cache that could not be read or were wrong",
+            ),
+            bytes_written: counter("disk-cache-write-bytes-total", "Bytes handed to the disk cache"),
+        };
+        let ahead_asked = counter("read-ahead-bytes-total", "Bytes asked from the store before a read wanted them");
+        let ahead_used = counter("read-ahead-used-bytes-total", "Bytes read ahead that a read wanted afterwards");
+        let ahead_wasted =
+            counter("read-ahead-wasted-bytes-total", "Bytes read ahead that left the memory before a read wanted them");
         let index_hits = counter("index-cache-hits-total", "Indexes found in memory");
         let index_misses = counter("index-cache-misses-total", "Indexes got from the store");
         let manifest_hits = counter("manifest-cache-hits-total", "Manifests of Aiven's layout found in memory");
@@ -117,6 +134,10 @@ impl StorageMetrics {
             block_misses,
             block_joins,
             block_bytes,
+            disk,
+            ahead_asked,
+            ahead_used,
+            ahead_wasted,
             index_hits,
             index_misses,
             manifest_hits,
