@@ -1,7 +1,8 @@
 //! The storage side over a store that fails: a real server behind a proxy that drops, delays, cuts, stalls and corrupts.
 //!
 //! `make test-faults SEED=… OPS=10000`. The seed, which is printed, decides what is done and which requests fail how; what
-//! comes of it depends on the server's and the machine's pace, too. Some seconds for the 400 operations of `cargo test`.
+//! comes of it depends on the server's and the machine's pace, too.
+//! `WAYS=plain,sealed` chooses what is written how.
 #![allow(clippy::disallowed_methods, clippy::panic, clippy::expect_used, reason = "tests of a shell wait and measure")]
 
 #[path = "support/faulty.rs"]
@@ -12,7 +13,6 @@ mod support;
 mod weed;
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
@@ -30,7 +30,7 @@ const COPY: Duration = Duration::from_secs(20 + 3 + 12);
 const READ: Duration = Duration::from_secs(4 + 4 + 12);
 const DELETE: Duration = Duration::from_secs(4 * 4 + 12);
 
-fn s3(endpoint: &str, bucket: &str, more: &[(&str, &str)]) -> StorageManager {
+fn s3(endpoint: &str, bucket: &str, more: &[(&str, String)]) -> StorageManager {
     let own = [
         ("storage.backend.class", "s3"),
         ("storage.s3.endpoint.url", endpoint),
@@ -53,7 +53,8 @@ fn s3(endpoint: &str, bucket: &str, more: &[(&str, &str)]) -> StorageManager {
         ("fetch.chunk.cache.size", "4194304"),
         ("fetch.failure.delay.ms", "0"),
     ];
-    manager(&[&own[..], more].concat())
+    let more = more.iter().map(|(key, value)| (*key, value.as_str()));
+    manager(&own.into_iter().chain(more).collect::<Vec<_>>())
 }
 
 fn number(name: &str, otherwise: u64) -> u64 {
@@ -279,12 +280,25 @@ impl Worker {
     }
 }
 
-/// Layouts and transforms that are written; reads know all of them.
-fn ways() -> Vec<(&'static str, Vec<(&'static str, &'static str)>)> {
-    vec![("plain", vec![])]
+/// How segments are written. Reads know all of it.
+fn ways() -> Vec<(&'static str, Vec<(&'static str, String)>)> {
+    let pem = |name: &str| format!("{}/tests/data/aiven/{name}", env!("CARGO_MANIFEST_DIR"));
+    let zstd = vec![("compression.enabled", "true".to_owned())];
+    let aes = vec![
+        ("encryption.enabled", "true".to_owned()),
+        ("encryption.key.pair.id", "k1".to_owned()),
+        ("encryption.key.pairs", "k1".to_owned()),
+        ("encryption.key.pairs.k1.private.key.file", pem("priv.pem")),
+        ("encryption.key.pairs.k1.public.key.file", pem("pub.pem")),
+    ];
+    let sealed = [zstd.clone(), aes.clone()].concat();
+    let all = [("plain", vec![]), ("zstd", zstd), ("aes", aes), ("sealed", sealed)];
+    let chosen = std::env::var("WAYS").unwrap_or_default();
+    all.into_iter().filter(|(way, _)| chosen.is_empty() || chosen.split(',').any(|name| name == *way)).collect()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+#[ignore = "takes minutes: make test-faults"]
 async fn no_fault_makes_a_wrong_byte_a_hang_or_something_that_stays() {
     let Some(weed) = weed() else { return };
     let (seed, ops) = (number("SEED", now()), number("OPS", 400));
@@ -295,7 +309,7 @@ async fn no_fault_makes_a_wrong_byte_a_hang_or_something_that_stays() {
     }
 }
 
-async fn run(weed: &Weed, seed: u64, ops: u64, way: &str, settings: &[(&str, &str)]) {
+async fn run(weed: &Weed, seed: u64, ops: u64, way: &str, settings: &[(&str, String)]) {
     let bucket = format!("faults-{way}");
     weed.make_bucket(&bucket);
     let proxy = FaultyProxy::to(weed.s3_port, seed);
@@ -358,6 +372,7 @@ fn owns(segment: &Segment, name: &str) -> bool {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "takes minutes: make test-faults"]
 async fn a_store_that_says_no_such_bucket_is_misconfigured_for_every_operation() {
     let Some(weed) = weed() else { return };
     weed.make_bucket("faults-gone");
@@ -387,6 +402,7 @@ async fn a_store_that_says_no_such_bucket_is_misconfigured_for_every_operation()
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "takes minutes: make test-faults"]
 async fn corrupt_bytes_are_corrupt_and_are_not_kept() {
     let Some(weed) = weed() else { return };
     weed.make_bucket("faults-corrupt");
@@ -413,4 +429,24 @@ async fn corrupt_bytes_are_corrupt_and_are_not_kept() {
         assert!(metric(&manager, "errors-corrupt-total") > 0.0, "{way}");
         manager.close().await;
     }
+}
+
+/// A listing that never ends is part of no read or copy, and a delete gets over it.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "takes minutes: make test-faults"]
+async fn a_bucket_whose_listing_never_ends_holds_nobody() {
+    let Some(weed) = weed() else { return };
+    weed.make_bucket("faults-endless");
+    let proxy = FaultyProxy::to(weed.s3_port, 1);
+    let manager = s3(&proxy.endpoint(), "faults-endless", &[]);
+    let mut segment = Segment::new("endless", &mut Dice::new(1, "endless"));
+    proxy.set(Mode::EndlessLists);
+    within(COPY, "copy", segment.sample.copy(&manager)).await.expect("copied");
+    let Sample { segment: metadata, data, .. } = &segment.sample;
+    assert_eq!(within(READ, "read", read(&manager, metadata, 0, None)).await.expect("read"), *data);
+    let deleted = within(DELETE, "delete", manager.delete(std::slice::from_ref(metadata))).await;
+    assert!(deleted.is_ok() || deleted.as_ref().is_err_and(StorageError::is_retriable), "{deleted:?}");
+    proxy.set(Mode::Clean);
+    within(DELETE, "delete", manager.delete(std::slice::from_ref(metadata))).await.expect("deleted");
+    manager.close().await;
 }
