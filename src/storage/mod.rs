@@ -11,6 +11,7 @@
 //! ```
 
 mod breaker;
+mod cache;
 mod cleanup;
 mod copies;
 mod deletion;
@@ -21,6 +22,7 @@ pub mod layout;
 mod manager;
 mod metrics;
 mod objects;
+mod preflight;
 mod segment_files;
 mod settings;
 mod store;
@@ -31,4 +33,5 @@ mod upload;
 pub use error::{Cause, StorageError};
 pub use fetch::SegmentReader;
 pub use manager::{StorageEnv, StorageManager};
+pub use preflight::{Preflight, PreflightStep, preflight};
 pub use segment_files::SegmentFiles;
