@@ -83,10 +83,12 @@ impl Fetcher {
             thrown_away,
         ));
         let of = Arc::clone(&store);
-        let finder = Arc::new(Finder::new(of, runtime.clone(), settings, key_ring, metrics.clone(), tasks.clone()));
+        let indexes = Arc::new(Indexes::new(of, runtime.clone(), settings, metrics.clone(), tasks.clone()));
+        let (of, known) = (store, Arc::clone(&indexes));
+        let finder = Finder::new(of, runtime.clone(), settings, key_ring, known, metrics.clone(), tasks.clone());
+        let finder = Arc::new(finder);
         let (of_ahead, by_ahead) = (Arc::clone(&blocks), Arc::clone(&finder));
-        let ahead = Arc::new(Ahead::new(streams, of_ahead, by_ahead, next_segment, runtime.clone(), tasks.clone()));
-        let indexes = Arc::new(Indexes::new(store, runtime, settings, metrics.clone(), tasks.clone()));
+        let ahead = Arc::new(Ahead::new(streams, of_ahead, by_ahead, next_segment, runtime, tasks.clone()));
         Self { blocks, finder, indexes, ahead, disk, settings, metrics, tasks }
     }
 
