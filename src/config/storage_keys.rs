@@ -370,9 +370,7 @@ pub static WITHOUT_EFFECT: &[(&str, &str)] = &[
 ];
 
 /// Keys of Aiven's plugin that must not be passed over: name, the one value that can be honoured, and why.
-pub static NOT_YET: &[(&str, &str, &str)] = &[
-    ("segment.format", "kafka", "only Kafka's own format is written"),
-];
+pub static NOT_YET: &[(&str, &str, &str)] = &[("segment.format", "kafka", "only Kafka's own format is written")];
 
 /// What stands before the id and the name of a file in the keys of [`KEY_PAIRS`].
 pub const KEY_PAIR_PREFIX: &str = "encryption.key.pairs.";

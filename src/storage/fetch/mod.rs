@@ -10,6 +10,7 @@ mod finder;
 mod flight;
 mod footer;
 mod indexes;
+mod load;
 mod pieces;
 mod reader;
 mod streams;
