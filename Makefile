@@ -185,10 +185,15 @@ test-migration: ## Run the migration command on stock brokers, once target/kafka
 	@[ -d $(TARGET)/kafka/$(KAFKA)/libs ] || { echo "test-migration: no $(TARGET)/kafka/$(KAFKA)/libs: make demo KAFKA=$(KAFKA) fetches it" >&2; exit 1; }
 	@UNDERCROFT_TEST_KAFKA_LIBS=$(CURDIR)/$(TARGET)/kafka/$(KAFKA)/libs \
 	    $(CARGO) test --locked --profile $(PROFILE) --test command_migrate_broker -- --ignored --test-threads 1
-test-stores: build weed azurite fake-gcs $(BROKER_CLASSES) ## Run one behaviour suite over each store, the tests of a server's faults, and the demo's way against each store that can be started here
+test-stores: build weed azurite fake-gcs $(BROKER_CLASSES) ## Run one behaviour suite over each store, the tests of a server's faults (more: test-faults), and the demo's way against each store that can be started here
 	@$(WITH_WEED) $(WITH_STAND_INS) UNDERCROFT_TEST_STORES=1 $(CARGO) test --locked --profile $(PROFILE) --lib storage::store
 	@$(WITH_WEED) $(WITH_STAND_INS) UNDERCROFT_TEST_STORES=1 $(CARGO) test --locked --profile $(PROFILE) --test stores
 	@for store in fs s3 azure gcs; do $(MAKE) --no-print-directory demo STORE=$$store SIZE_MB=$(or $(SIZE_MB),64); done
+
+.PHONY: test-faults
+test-faults: weed | preflight ## Run random operations on a store that fails one request in ten, over every way to write (SEED= OPS=10000; minutes)
+	@$(WITH_WEED) UNDERCROFT_TEST_STORES=1 SEED=$(SEED) OPS=$(or $(OPS),10000) \
+	    $(CARGO) test --locked --profile $(PROFILE) --test faults -- --nocapture
 
 # Names the `weed` that `make weed` fetched: without one, the Rust tests that need a server say so and pass.
 WITH_WEED = $(if $(UNDERCROFT_WEED),,$(if $(wildcard $(TARGET)/venv/bin/weed),UNDERCROFT_WEED=$(CURDIR)/$(TARGET)/venv/bin/weed))
@@ -267,7 +272,7 @@ docs: | preflight ## Write docs/CONFIG.md and docs/METRICS.md from the sources
 bench-metadata: build ## Measure the metadata manager beside the stock one (PARTS="base compacted steady long"; minutes)
 	@benches/metadata/run.sh $(PARTS)
 .PHONY: bench-storage
-bench-storage: build weed ## Measure the storage manager beside raw tools through a slow https proxy (PARTS="near far memory"; needs Go; minutes)
+bench-storage: build weed ## Measure the storage manager beside raw tools through a slow https proxy (PARTS="near far sealed memory"; needs Go; minutes)
 	@$(WITH_WEED) benches/storage/run.sh $(PARTS)
 
 FUZZ_SECONDS ?= 60

@@ -21,7 +21,8 @@ use super::tasks::{Running, Tasks};
 use super::transform::KeyRing;
 use super::upload::{Caller, Uploader};
 use super::{SegmentFiles, SegmentReader, StorageError};
-use crate::config::Config;
+use crate::config::storage::KEY_PAIR;
+use crate::config::{Config, ConfigError};
 use crate::metrics::Registry;
 use crate::model::{IndexType, SegmentLedger, SegmentMetadata, SegmentObjects};
 
@@ -74,6 +75,10 @@ impl StorageManager {
         for warning in settings.warnings.iter().chain(&unusable) {
             tracing::warn!("{warning}");
         }
+        if let Some(id) = &settings.transform.key_pair {
+            // Else the first copy would find out.
+            key_ring.check(id).map_err(|error| ConfigError::bad_value(&KEY_PAIR, id, &error.to_string()))?;
+        }
         let mut registry = Registry::new();
         let metrics = StorageMetrics::new(&mut registry);
         let store = DriverStore::open(settings.store.clone(), env.runtime.id(), metrics.store.clone())?;
@@ -100,12 +105,14 @@ impl StorageManager {
         let uploader = Uploader::new(
             Arc::clone(&store),
             settings.upload,
+            settings.transform,
+            key_ring.clone(),
             metrics.clone(),
             cleaner.clone(),
             of_uploader,
             tasks.clone(),
         );
-        let key_prefix: Arc<str> = settings.key_prefix.into();
+        let key_prefix: Arc<str> = settings.key_prefix.as_str().into();
         let fetcher = Fetcher::new(
             Arc::clone(&store),
             runtime.clone(),
@@ -113,6 +120,7 @@ impl StorageManager {
             key_ring,
             metrics.clone(),
             tasks.clone(),
+            settings.disk,
             next_segment(&joint, &key_prefix, store.name()),
         );
         let registry = Arc::new(registry);
@@ -306,6 +314,7 @@ impl StorageManager {
     /// `upload.cleanup.timeout.ms` and some 3 seconds. Readers answer `Closed` from now on. May be called again.
     pub async fn close(&self) {
         self.inner.tasks.close().await;
+        self.inner.fetcher.close().await;
     }
 
     fn begin(&self, action: &'static str) -> Result<Running, StorageError> {

@@ -11,6 +11,7 @@
 //! ```
 
 mod breaker;
+mod cache;
 mod cleanup;
 mod copies;
 mod deletion;

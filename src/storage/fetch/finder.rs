@@ -1,22 +1,32 @@
 //! Finds out how a segment lies in its objects, where its metadata alone doesn't tell: by its manifest, or by its footer.
+//! What comes with a footer, all indexes, is kept for whoever asks for them.
 
 use std::sync::Arc;
 
+use bytes::Bytes;
 use foyer_memory::{Cache, CacheBuilder};
 
 use super::super::StorageError;
-use super::super::layout::Place;
 use super::super::layout::aiven::{Envelope, MANIFEST_BYTES_MAX, Manifest, ManifestError, Names};
-use super::super::layout::compact::data_length;
+use super::super::layout::compact::Footer;
+use super::super::layout::{ObjectKey, Place};
 use super::super::metrics::StorageMetrics;
 use super::super::settings::FetchSettings;
 use super::super::store::ObjectStore;
 use super::super::tasks::Tasks;
 use super::super::transform::{DataKey, KeyRing, KeyRingError};
 use super::flight::{Flight, Flights};
-use super::footer::read_footer;
+use super::footer::{read_footer, read_tail};
+use super::indexes::Indexes;
 use super::target::{Located, Sought, Target};
 use crate::model::KafkaUuid;
+
+/// What came with a footer.
+struct Tail {
+    footer: Footer,
+    bytes: Bytes,
+    data_key: Option<DataKey>,
+}
 
 /// What counts as one manifest in the cache; a longer one counts as several.
 const ENTRY_BYTES: usize = 8192;
@@ -26,6 +36,7 @@ pub(super) struct Finder {
     cache: Cache<KafkaUuid, Arc<Target>>,
     flights: Flights<KafkaUuid, Arc<Target>>,
     key_ring: KeyRing,
+    indexes: Arc<Indexes>,
     store: Arc<dyn ObjectStore>,
     runtime: tokio::runtime::Handle,
     settings: FetchSettings,
@@ -39,6 +50,7 @@ impl Finder {
         runtime: tokio::runtime::Handle,
         settings: FetchSettings,
         key_ring: KeyRing,
+        indexes: Arc<Indexes>,
         metrics: StorageMetrics,
         tasks: Tasks,
     ) -> Self {
@@ -46,7 +58,7 @@ impl Finder {
             .with_shards(1)
             .with_weighter(|_: &KafkaUuid, target: &Arc<Target>| 1 + target.extra_bytes() / ENTRY_BYTES)
             .build();
-        Self { cache, flights: Flights::new(), key_ring, store, runtime, settings, metrics, tasks }
+        Self { cache, flights: Flights::new(), key_ring, indexes, store, runtime, settings, metrics, tasks }
     }
 
     /// The segment as it can be read. May be dropped at any time and called again.
@@ -101,17 +113,23 @@ impl Finder {
     async fn fly(&self, sought: &Sought, own: &Flight<Arc<Target>>) -> Result<Arc<Target>, StorageError> {
         let Some(_running) = self.tasks.begin() else { return Err(StorageError::Closed { action: "get" }) };
         let load = async {
-            let loaded = self.load(sought).await.map(Arc::new);
-            match &loaded {
-                Ok(target) => {
+            match self.load(sought).await {
+                Ok((target, tail)) => {
+                    let (target, segment) = (Arc::new(target), sought.segment.id.uuid);
                     let flights = self.flights.0.lock();
-                    if Flights::is_joined(&flights, &sought.segment.id.uuid, own) {
-                        self.cache.insert(sought.segment.id.uuid, Arc::clone(target));
+                    if Flights::is_joined(&flights, &segment, own) {
+                        self.cache.insert(segment, Arc::clone(&target));
+                        if let Some(Tail { footer, bytes, data_key }) = tail {
+                            self.indexes.keep(segment, footer, bytes, data_key);
+                        }
                     }
+                    Ok(target)
                 }
-                Err(_) => tokio::time::sleep(self.settings.failure_delay).await,
+                Err(error) => {
+                    tokio::time::sleep(self.settings.failure_delay).await;
+                    Err(error)
+                }
             }
-            loaded
         };
         tokio::select! {
             loaded = load => loaded,
@@ -121,11 +139,17 @@ impl Finder {
         }
     }
 
-    async fn load(&self, sought: &Sought) -> Result<Target, StorageError> {
+    async fn load(&self, sought: &Sought) -> Result<(Target, Option<Tail>), StorageError> {
+        if let Some((key, place)) = &sought.sealed {
+            let (footer, bytes) = read_tail(self.store.as_ref(), key, &sought.segment, place).await?;
+            let data_key = self.data_key(key, &footer)?;
+            let target = sought.with_footer(key, place.clone(), &footer, data_key.clone());
+            return Ok((target, Some(Tail { footer, bytes, data_key })));
+        }
         let mut missing = None;
         for names in &sought.names {
             match self.store.get_whole(&names.manifest(), MANIFEST_BYTES_MAX).await {
-                Ok(pieces) => return self.read_manifest(sought, names, &pieces.concat()),
+                Ok(pieces) => return Ok((self.read_manifest(sought, names, &pieces.concat())?, None)),
                 // That of the likeliest name is the one to be told.
                 Err(error @ StorageError::NotFound { .. }) => missing = missing.or(Some(error)),
                 Err(error) => return Err(error),
@@ -139,13 +163,15 @@ impl Finder {
         match &sought.compact {
             Some((key, prefix)) => match read_footer(self.store.as_ref(), key, "get").await {
                 Ok((footer, size)) => {
-                    let expected = data_length(sought.size, footer.block_size);
-                    let tail = u32::try_from(size.saturating_sub(footer.data_length)).unwrap_or(u32::MAX);
-                    if footer.segment_id != sought.segment.id.uuid || footer.data_length != expected {
+                    if footer.segment_id != sought.segment.id.uuid || footer.segment_size != sought.size {
                         let why = "it is about another segment".to_owned();
                         return Err(self.corrupt(key.as_str(), "the footer", why));
                     }
-                    Ok(sought.with_place(key, Place::new(footer.block_size, footer.data_length, tail, prefix)))
+                    let tail = u32::try_from(size.saturating_sub(footer.data_length)).unwrap_or(u32::MAX);
+                    let place = Place::new(footer.block_size, footer.data_length, tail, prefix);
+                    let data_key = self.data_key(key, &footer)?;
+                    let place = place.with_transforms(footer.transforms);
+                    Ok((sought.with_footer(key, place, &footer, data_key), None))
                 }
                 Err(StorageError::NotFound { .. }) => Err(missing),
                 Err(error) => Err(error),
@@ -172,6 +198,12 @@ impl Finder {
         let data_key = manifest.encryption.as_ref().map(unwrap).transpose();
         let data_key = data_key.map_err(|error| self.no_key(key.as_str(), error))?;
         Ok(sought.with_manifest(names, manifest, data_key))
+    }
+
+    fn data_key(&self, key: &ObjectKey, footer: &Footer) -> Result<Option<DataKey>, StorageError> {
+        let Some(wrapped) = &footer.data_key else { return Ok(None) };
+        let unwrapped = self.key_ring.unwrap_key(&wrapped.key_id, &wrapped.wrapped);
+        unwrapped.map(|data_key| Some(DataKey::new(data_key, &[]))).map_err(|error| self.no_key(key.as_str(), error))
     }
 
     fn no_key(&self, object: &str, error: KeyRingError) -> StorageError {

@@ -8,11 +8,13 @@ mod s3;
 mod store;
 #[cfg(test)]
 mod tests;
+mod transform;
 mod upload;
 
 use std::time::Duration;
 
 use super::breaker::BreakerSettings;
+use super::cache::DiskSettings;
 use super::transform::KeyPairFiles;
 use crate::config::{Config, ConfigError, Side, storage as keys};
 
@@ -22,6 +24,7 @@ pub(super) use gcs::{GcsSettings, GoogleLogin};
 pub(super) use http::HttpSettings;
 pub(super) use s3::{AwsLogin, S3Encryption, S3Settings};
 pub(super) use store::{CallSettings, StoreKind, StoreSettings};
+pub(super) use transform::TransformSettings;
 pub(super) use upload::UploadSettings;
 use upload::{KEY_FILES, key_file, key_pair_ids, key_pairs};
 
@@ -35,7 +38,10 @@ pub(super) struct Settings {
     pub(super) store: StoreSettings,
     pub(super) key_prefix: String,
     pub(super) upload: UploadSettings,
+    pub(super) transform: TransformSettings,
     pub(super) fetch: FetchSettings,
+    /// Chunks on disk, if there is a folder for them.
+    pub(super) disk: Option<DiskSettings>,
     pub(super) outage: OutageSettings,
     pub(super) key_pairs: Vec<KeyPairFiles>,
     /// What an operator should hear once: keys that nobody knows or that change nothing.
@@ -52,7 +58,9 @@ pub(super) struct OutageSettings {
 
 impl Settings {
     pub(super) fn parse(config: &Config) -> Result<Self, ConfigError> {
-        let warnings = warnings(config)?;
+        let mut warnings = warnings(config)?;
+        let (transform, notes) = TransformSettings::parse(config)?;
+        warnings.extend(notes);
         let store = StoreSettings::parse(config)?;
         let uploads = BreakerSettings {
             failures: size(config.unsigned(&keys::OUTAGE_FAILURES)?),
@@ -62,7 +70,9 @@ impl Settings {
         Ok(Self {
             key_prefix: key_prefix(config)?,
             upload: UploadSettings::parse(config, &store)?,
+            transform,
             fetch: FetchSettings::parse(config)?,
+            disk: fetch::disk(config)?,
             outage: OutageSettings {
                 uploads,
                 deletes: BreakerSettings { failures: DELETE_FAILURES, ..uploads },
@@ -124,7 +134,7 @@ fn warnings(config: &Config) -> Result<Vec<String>, ConfigError> {
         .collect())
 }
 
-/// Keys that are set to what holds anyway, or that mean nothing while nothing is encrypted.
+/// Keys that are set to what holds anyway.
 fn is_harmless(name: &str) -> bool {
-    keys::NOT_YET.iter().any(|(known, _, _)| *known == name) || name == "encryption.key.pair.id"
+    keys::NOT_YET.iter().any(|(known, _, _)| *known == name)
 }

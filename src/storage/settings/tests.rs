@@ -30,11 +30,30 @@ fn a_file_of_aivens_plugin_is_understood() {
 
 #[test]
 fn what_would_be_silently_different_is_refused() {
-    for (key, value) in [("encryption.enabled", "true"), ("compression.enabled", "TRUE"), ("segment.format", "iceberg")]
-    {
+    for (key, value) in [("segment.format", "iceberg")] {
         let error = parse(&[("storage.backend.class", "filesystem"), ("storage.root", "/x"), (key, value)]);
         assert!(matches!(&error, Err(ConfigError::Unsupported { key: named, .. }) if named == key), "{error:?}");
     }
+}
+
+#[test]
+fn chunk_sizes_are_rounded_to_what_is_written_and_said_so() {
+    let memory = ("storage.backend.class", "memory");
+    for (given, used, notes) in [
+        ("1", 4096, 1),
+        ("4095", 4096, 1),
+        ("65536", 65_536, 0),
+        ("131071", 65_536, 1),
+        ("4194304", 4_194_304, 0),
+        ("1073741823", 16_777_216, 1),
+    ] {
+        let settings = parse(&[memory, ("compression.enabled", "true"), ("chunk.size", given)]).expect("valid");
+        assert_eq!(settings.transform.block_size.bytes(), used, "{given}");
+        assert_eq!(settings.warnings.len(), notes, "{given}: {:?}", settings.warnings);
+    }
+    let plain = parse(&[memory, ("chunk.size", "4194304")]).expect("valid");
+    assert!(plain.warnings[0].starts_with("`chunk.size` has no effect"), "{:?}", plain.warnings);
+    assert_eq!(parse(&[memory]).expect("valid").transform.block_size.bytes(), 131_072);
 }
 
 #[test]
@@ -73,9 +92,16 @@ fn key_pairs_are_those_of_the_list_and_a_misspelt_file_is_named() {
 
 #[test]
 fn bad_values_name_key_value_and_range() {
+    let memory = ("storage.backend.class", "memory");
     let s3 = ("storage.backend.class", "s3");
     for (pairs, expected) in [
         (vec![], "storage.backend.class is not set"),
+        (vec![memory, ("encryption.enabled", "true")], "encryption.key.pair.id is not set"),
+        (
+            vec![memory, ("encryption.enabled", "true"), ("encryption.key.pair.id", "a")],
+            "`a`: it is not listed in `encryption.key.pairs`",
+        ),
+        (vec![memory, ("compression.level", "23")], "`23`: out of range; expected: 1 to 22"),
         (vec![("storage.backend.class", "tape")], "`tape`: no such store; expected: filesystem, s3, gcs, azure"),
         (vec![("storage.backend.class", "oss")], "build with `--features services-oss`"),
         (vec![("storage.backend.class", "filesystem")], "storage.root is not set"),
