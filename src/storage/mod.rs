@@ -21,6 +21,7 @@ pub mod layout;
 mod manager;
 mod metrics;
 mod objects;
+mod pace;
 mod segment_files;
 mod settings;
 mod store;
