@@ -13,7 +13,7 @@ use crate::config::{Config, ConfigError, Side, storage as keys};
 
 pub(super) use fetch::FetchSettings;
 pub(super) use store::{CallSettings, S3Settings, StoreKind, StoreSettings};
-pub(super) use transform::TransformSettings;
+pub(super) use transform::{LayoutChoice, TransformSettings};
 pub(super) use upload::UploadSettings;
 use upload::{KEY_FILES, key_file, key_pair_ids, key_pairs};
 
