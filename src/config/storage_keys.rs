@@ -18,7 +18,7 @@ pub static BACKEND: Key = key(
     "storage.backend.class",
     Kind::Text,
     None,
-    "Where segments are kept: `filesystem` or `s3`. The class names of Aiven's plugin for these are understood too. Required.",
+    "Where segments are kept: `filesystem`, `s3`, `gcs` or `azure`. The class names of Aiven's plugin for these are understood too. A further service of OpenDAL by its name (`oss`, `b2`, `cos`) if it was built in. Required.",
 );
 /// Put in front of every object's name.
 pub static KEY_PREFIX: Key = key(
@@ -87,14 +87,11 @@ pub static AWS_ACCESS_KEY: Key = key(
     "storage.aws.access.key.id",
     Kind::Password,
     None,
-    "Access key. Without it, credentials come from the environment, the profile or the instance, as the AWS SDKs find them.",
+    "Access key. Without it, see `storage.aws.credentials.provider.class`.",
 );
 /// Secret key.
 pub static AWS_SECRET_KEY: Key =
     key("storage.aws.secret.access.key", Kind::Password, None, "Secret of `storage.aws.access.key.id`.");
-/// Session token.
-pub static AWS_SESSION_TOKEN: Key =
-    key("storage.aws.session.token", Kind::Password, None, "Session token of temporary credentials.");
 /// Whether certificates are checked.
 pub static AWS_CERTIFICATE_CHECK: Key = key(
     "storage.aws.certificate.check.enabled",
@@ -280,6 +277,27 @@ pub static CHUNK_CACHE_SIZE: Key = key(
     Some("67108864"),
     "Bytes of data that are kept in memory for later reads. -1 has no bound. A few MiB per consumer that reads old data are what matters. Less than 16 times `fetch.window.bytes.min`, 0 too, counts as that: what a broker gave up waiting for must be there when it asks again.",
 );
+/// Folder of chunks on disk.
+pub static CHUNK_CACHE_PATH: Key = key(
+    "fetch.chunk.cache.path",
+    Kind::Text,
+    None,
+    "Folder for a cache of chunks on disk beside the one in memory; without it there is none. It survives restarts and holds chunks as the store has them, so encrypted ones encrypted. Its files are in `undercroft-chunks` there, which one manager may use at a time. A folder that can't be used is warned of once, and reading goes on without it.",
+);
+/// Size of chunks on disk.
+pub static CHUNK_CACHE_DISK_SIZE: Key = key(
+    "fetch.chunk.cache.disk.size",
+    at_least(0),
+    Some("10737418240"),
+    "Bytes of the cache on disk that `fetch.chunk.cache.path` switches on, at least 64 MiB; the oldest chunks go first. 0 switches it off. Needs some 50 MiB of memory. Another size than before makes it start empty.",
+);
+/// Aiven's name for where chunks are kept.
+pub static CHUNK_CACHE_CLASS: Key = key(
+    "fetch.chunk.cache.class",
+    Kind::Text,
+    None,
+    "A class name of a cache of Aiven's plugin. With that of `DiskChunkCache`, `fetch.chunk.cache.size` is the size on disk if `fetch.chunk.cache.disk.size` isn't set, and `fetch.chunk.cache.path` is required. Not needed.",
+);
 /// Memory for indexes read.
 pub static INDEX_CACHE_SIZE: Key = key(
     "fetch.indexes.cache.size",
@@ -347,8 +365,6 @@ pub static FAILURE_DELAY: Key = key(
 /// Keys of Aiven's plugin that change nothing here: name, and why.
 pub static WITHOUT_EFFECT: &[(&str, &str)] = &[
     ("key.prefix.mask", "object names are written to the log in full"),
-    ("fetch.chunk.cache.class", "the cache is in memory; `fetch.chunk.cache.size` is honoured"),
-    ("fetch.chunk.cache.path", "the cache is in memory"),
     ("fetch.chunk.cache.retention.ms", "the cache is bounded by its size alone"),
     ("fetch.chunk.cache.get.timeout.ms", "`storage.s3.api.call.timeout` bounds a read"),
     ("fetch.chunk.cache.thread.pool.size", "no thread is held by a read"),
@@ -363,20 +379,11 @@ pub static WITHOUT_EFFECT: &[(&str, &str)] = &[
     ("metrics.recording.level", "all metrics are always recorded"),
     ("storage.overwrite.enabled", "an object is replaced as a whole"),
     ("storage.s3.legacy.md5.plugin.enabled", "no checksum header is sent"),
-    ("storage.aws.checksum.check.enabled", "every block has a checksum of its own, which is always checked"),
     ("storage.key.prefix", "the key is `key.prefix`"),
 ];
 
 /// Keys of Aiven's plugin that must not be passed over: name, the one value that can be honoured, and why.
-pub static NOT_YET: &[(&str, &str, &str)] = &[
-    ("segment.format", "kafka", "only Kafka's own format is written"),
-    ("storage.aws.credentials.file", "", "use `storage.aws.access.key.id`, a profile or the environment"),
-    (
-        "storage.aws.credentials.provider.class",
-        "",
-        "a Java class can't be loaded; without it the usual places are searched",
-    ),
-];
+pub static NOT_YET: &[(&str, &str, &str)] = &[("segment.format", "kafka", "only Kafka's own format is written")];
 
 /// What stands before the id and the name of a file in the keys of [`KEY_PAIRS`].
 pub const KEY_PAIR_PREFIX: &str = "encryption.key.pairs.";
@@ -399,7 +406,6 @@ pub static ALL: &[&Key] = &[
     &S3_ATTEMPT_TIMEOUT,
     &AWS_ACCESS_KEY,
     &AWS_SECRET_KEY,
-    &AWS_SESSION_TOKEN,
     &AWS_CERTIFICATE_CHECK,
     &CONNECT_TIMEOUT,
     &IDLE_CONNECTIONS,
@@ -426,6 +432,9 @@ pub static ALL: &[&Key] = &[
     &OUTAGE_INTERVAL,
     &DELETE_HANDOVER,
     &CHUNK_CACHE_SIZE,
+    &CHUNK_CACHE_PATH,
+    &CHUNK_CACHE_DISK_SIZE,
+    &CHUNK_CACHE_CLASS,
     &INDEX_CACHE_SIZE,
     &MANIFEST_CACHE_SIZE,
     &FETCH_MEMORY,

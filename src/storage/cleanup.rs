@@ -176,7 +176,8 @@ impl Cleaner {
             None => Ok(()),
         };
         left.is_abort_refused = aborted.is_err();
-        let own = left.object_may_exist.then_some(key);
+        // Uploads whose beginning was never answered are found by a delete only.
+        let own = (left.object_may_exist || left.upload.is_some()).then_some(key);
         // What makes the segment be there is removed first.
         let mut deleted = Ok(());
         // One by one: what can't be removed keeps nothing else.

@@ -112,7 +112,7 @@ impl StorageManager {
             of_uploader,
             tasks.clone(),
         );
-        let key_prefix: Arc<str> = settings.key_prefix.into();
+        let key_prefix: Arc<str> = settings.key_prefix.as_str().into();
         let fetcher = Fetcher::new(
             Arc::clone(&store),
             runtime.clone(),
@@ -120,6 +120,7 @@ impl StorageManager {
             key_ring,
             metrics.clone(),
             tasks.clone(),
+            settings.disk,
             next_segment(&joint, &key_prefix, store.name()),
         );
         let registry = Arc::new(registry);
@@ -314,6 +315,7 @@ impl StorageManager {
     /// `upload.cleanup.timeout.ms` and some 3 seconds. Readers answer `Closed` from now on. May be called again.
     pub async fn close(&self) {
         self.inner.tasks.close().await;
+        self.inner.fetcher.close().await;
     }
 
     fn begin(&self, action: &'static str) -> Result<Running, StorageError> {

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::StorageError;
+use super::cache::DiskMeters;
 use super::store::StoreMeters;
 use crate::metrics::{Counter, Gauge, Registry, Timer};
 
@@ -29,6 +30,7 @@ pub(super) struct StorageMetrics {
     pub(super) block_misses: Counter,
     pub(super) block_joins: Counter,
     pub(super) block_bytes: Gauge,
+    pub(super) disk: DiskMeters,
     pub(super) ahead_asked: Counter,
     pub(super) ahead_used: Counter,
     pub(super) ahead_wasted: Counter,
@@ -82,6 +84,14 @@ impl StorageMetrics {
         let block_hits = counter("block-cache-hits-total", "Blocks that a read found in memory");
         let block_misses = counter("block-cache-misses-total", "Blocks that a read had to get from the store");
         let block_joins = counter("block-cache-joins-total", "Blocks that another read was getting already");
+        let disk = DiskMeters {
+            hits: counter("disk-cache-hits-total", "Blocks that a read found in the disk cache"),
+            dropped: counter(
+                "disk-cache-dropped-total",
+                "Blocks in the disk cache that could not be read or were wrong",
+            ),
+            bytes_written: counter("disk-cache-write-bytes-total", "Bytes handed to the disk cache"),
+        };
         let ahead_asked = counter("read-ahead-bytes-total", "Bytes asked from the store before a read wanted them");
         let ahead_used = counter("read-ahead-used-bytes-total", "Bytes read ahead that a read wanted afterwards");
         let ahead_wasted =
@@ -137,6 +147,7 @@ impl StorageMetrics {
             block_misses,
             block_joins,
             block_bytes,
+            disk,
             ahead_asked,
             ahead_used,
             ahead_wasted,

@@ -1,8 +1,8 @@
 //! The `undercroft` command.
 //!
 //! In: arguments. Out: text on standard output, errors on standard error; exit code 0, 1 (it failed) or 2 (the
-//! arguments make no sense). A file per subcommand; each hands back what is to be printed, but `metadata`, whose
-//! subcommands print by themselves and decide on the exit code.
+//! arguments make no sense). A file per subcommand; each hands back what is to be printed, but `metadata` and
+//! `config`, which print by themselves and decide on the exit code.
 
 mod config;
 mod metadata;
@@ -21,6 +21,8 @@ Examples:
   undercroft config --side metadata                  those of the metadata side
   undercroft config storage.backend.class            one of them
   undercroft config fetch                            all with a part of that name
+  undercroft config check server.properties          how the keys of a file are understood, and whether
+                                                     the store can be used
   undercroft object inspect 00000000000000000042-….ucseg
                                                      what a segment's object says of itself
   undercroft metadata list --bootstrap-server localhost:9092
@@ -40,7 +42,7 @@ struct Cli {
 enum Command {
     /// Print the version
     Version,
-    /// List the configuration keys
+    /// List the configuration keys, or check a file of them
     Config(config::Arguments),
     /// Look at objects of a store
     #[command(subcommand)]
@@ -58,7 +60,7 @@ struct Failure(String);
 fn main() -> ExitCode {
     let text = match Cli::parse().command {
         Command::Version => Ok(version::run()),
-        Command::Config(arguments) => config::run(&arguments),
+        Command::Config(arguments) => return end(config::run(&arguments)),
         Command::Object(command) => object::run(&command),
         Command::Metadata(command) => return end(metadata::run(&command)),
     };

@@ -9,9 +9,9 @@ use super::super::cleanup::Left;
 use super::super::layout::aiven::{Envelope, IndexPlace, Manifest, Names, Sealer, TABLE_BYTES_MAX};
 use super::super::layout::{CUSTOM_METADATA_BYTES_MAX, ObjectKey};
 use super::super::transform::Contexts;
-use super::{Phase, Uploader};
 use super::forge::Work;
 use super::sealed::Job;
+use super::{Phase, Uploader};
 use crate::model::IndexType;
 use crate::wire::CustomMetadata;
 
@@ -56,7 +56,8 @@ impl Uploader {
         let sealer = Sealer::new(self.transform.chunk_bytes, is_compressed, is_encrypted).map_err(defect)?;
         let count = job.size.div_ceil(u64::from(sealer.chunk_size()));
         if is_compressed && count > TABLE_BYTES_MAX as u64 {
-            let what = format!("copy {}: a manifest has no room for {count} chunks; raise `chunk.size`", job.segment.id);
+            let what =
+                format!("copy {}: a manifest has no room for {count} chunks; raise `chunk.size`", job.segment.id);
             return Err(StorageError::InvalidArgument { what: what.into() });
         }
         let encryption = match sealer.data_key() {

@@ -16,6 +16,8 @@ mod tail;
 mod text;
 mod verify;
 
+pub use properties::parse as properties;
+
 use std::process::ExitCode;
 
 use clap::Subcommand;

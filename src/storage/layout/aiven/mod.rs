@@ -12,7 +12,7 @@ mod sealed;
 mod tests;
 
 pub use super::chunks::Chunks;
+pub(in super::super) use manifest::TABLE_BYTES_MAX;
 pub use manifest::{Envelope, IndexPlace, MANIFEST_BYTES_MAX, Manifest, ManifestError};
 pub use names::Names;
-pub(in super::super) use manifest::TABLE_BYTES_MAX;
 pub(in super::super) use sealed::Sealer;
