@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 use super::super::super::layout::ObjectKey;
 use super::super::super::metrics::StorageMetrics;
 use super::super::super::settings::Settings;
-use super::super::super::store::{DriverStore, ObjectStore, Pages, StoreMeters, Upload};
+use super::super::super::store::{DriverStore, ObjectStore, OpenUpload, Pages, StoreMeters, Upload};
 use super::super::super::transform::KeyRing;
 use super::super::super::{SegmentFiles, StorageError, StorageManager};
 use crate::config::Config;
@@ -85,6 +85,14 @@ impl ObjectStore for SlowStore {
 
     async fn delete(&self, keys: &[ObjectKey]) -> Result<(), StorageError> {
         self.inner.delete(keys).await
+    }
+
+    async fn list_uploads(&self, prefix: &str) -> Result<Vec<OpenUpload>, StorageError> {
+        self.inner.list_uploads(prefix).await
+    }
+
+    async fn abort_upload(&self, key: &ObjectKey, id: &str) -> Result<(), StorageError> {
+        self.inner.abort_upload(key, id).await
     }
 
     async fn check(&self, key: &ObjectKey) -> Result<(), StorageError> {
