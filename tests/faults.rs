@@ -26,9 +26,9 @@ const WORKERS: u64 = 12;
 /// Segments of a worker at once.
 const LIVE_MAX: usize = 10;
 /// What each call may take at most by its settings, and some seconds for a machine that is busy.
-const COPY: Duration = Duration::from_secs(20 + 3 + 12);
-const READ: Duration = Duration::from_secs(4 + 4 + 12);
-const DELETE: Duration = Duration::from_secs(4 * 4 + 12);
+const COPY: Duration = Duration::from_secs(30 + 3 + 12);
+const READ: Duration = Duration::from_secs(9 + 9 + 12);
+const DELETE: Duration = Duration::from_secs(4 * 9 + 12);
 
 fn s3(endpoint: &str, bucket: &str, more: &[(&str, String)]) -> StorageManager {
     let own = [
@@ -38,12 +38,12 @@ fn s3(endpoint: &str, bucket: &str, more: &[(&str, String)]) -> StorageManager {
         ("storage.aws.access.key.id", ACCESS_KEY),
         ("storage.aws.secret.access.key", SECRET_KEY),
         ("storage.s3.multipart.upload.part.size", "5242880"),
-        ("storage.s3.api.call.timeout", "4000"),
-        ("storage.s3.api.call.attempt.timeout", "1000"),
-        ("storage.connect.timeout.ms", "1000"),
+        ("storage.s3.api.call.timeout", "9000"),
+        ("storage.s3.api.call.attempt.timeout", "3000"),
+        ("storage.connect.timeout.ms", "3000"),
         ("storage.retry.attempts.max", "2"),
         ("storage.retry.delay.ms", "20"),
-        ("upload.timeout.ms", "20000"),
+        ("upload.timeout.ms", "30000"),
         ("upload.no.progress.timeout.ms", "10000"),
         ("upload.cleanup.timeout.ms", "4000"),
         ("upload.outage.retry.interval.ms", "200"),
@@ -55,6 +55,18 @@ fn s3(endpoint: &str, bucket: &str, more: &[(&str, String)]) -> StorageManager {
     ];
     let more = more.iter().map(|(key, value)| (*key, value.as_str()));
     manager(&own.into_iter().chain(more).collect::<Vec<_>>())
+}
+
+/// A bucket with something in it: the first write into one takes the server long.
+async fn make_bucket(weed: &Weed, bucket: &str) {
+    weed.make_bucket(bucket);
+    let patient = [
+        ("storage.s3.api.call.timeout", "60000".to_owned()),
+        ("storage.s3.api.call.attempt.timeout", "20000".to_owned()),
+    ];
+    let manager = s3(&weed.endpoint(), bucket, &patient);
+    manager.check().await.expect("usable");
+    manager.close().await;
 }
 
 fn number(name: &str, otherwise: u64) -> u64 {
@@ -311,7 +323,7 @@ async fn no_fault_makes_a_wrong_byte_a_hang_or_something_that_stays() {
 
 async fn run(weed: &Weed, seed: u64, ops: u64, way: &str, settings: &[(&str, String)]) {
     let bucket = format!("faults-{way}");
-    weed.make_bucket(&bucket);
+    make_bucket(weed, &bucket).await;
     let proxy = FaultyProxy::to(weed.s3_port, seed);
     let manager = s3(&proxy.endpoint(), &bucket, settings);
     manager.check().await.expect("usable");
@@ -375,7 +387,7 @@ fn owns(segment: &Segment, name: &str) -> bool {
 #[ignore = "takes minutes: make test-faults"]
 async fn a_store_that_says_no_such_bucket_is_misconfigured_for_every_operation() {
     let Some(weed) = weed() else { return };
-    weed.make_bucket("faults-gone");
+    make_bucket(weed, "faults-gone").await;
     let proxy = FaultyProxy::to(weed.s3_port, 1);
     let manager = s3(&proxy.endpoint(), "faults-gone", &[]);
     let mut dice = Dice::new(1, "gone");
@@ -405,7 +417,7 @@ async fn a_store_that_says_no_such_bucket_is_misconfigured_for_every_operation()
 #[ignore = "takes minutes: make test-faults"]
 async fn corrupt_bytes_are_corrupt_and_are_not_kept() {
     let Some(weed) = weed() else { return };
-    weed.make_bucket("faults-corrupt");
+    make_bucket(weed, "faults-corrupt").await;
     let proxy = FaultyProxy::to(weed.s3_port, 7);
     let mut dice = Dice::new(7, "corrupt");
     for (way, settings) in ways() {
@@ -418,8 +430,11 @@ async fn corrupt_bytes_are_corrupt_and_are_not_kept() {
             for _ in 0..2 {
                 let got = read(&manager, metadata, 0, None).await;
                 assert!(matches!(got, Err(StorageError::Corrupt { .. })) || data.is_empty(), "{way}: {got:?}");
-                let got = manager.fetch_index(metadata, IndexType::Offset).await;
-                assert!(matches!(got, Err(StorageError::Corrupt { .. })), "{way}: {got:?}");
+                // The bit may be one of another index, all of which come at once.
+                match manager.fetch_index(metadata, IndexType::Offset).await {
+                    Ok(got) => assert!(got == segment.indexes[0].1, "{way}: a wrong index"),
+                    Err(error) => assert!(matches!(error, StorageError::Corrupt { .. }), "{way}: {error:?}"),
+                }
             }
             proxy.set(Mode::Clean);
             assert!(read(&manager, metadata, 0, None).await.expect("whole") == *data, "{way}: something was kept");
@@ -436,7 +451,7 @@ async fn corrupt_bytes_are_corrupt_and_are_not_kept() {
 #[ignore = "takes minutes: make test-faults"]
 async fn a_bucket_whose_listing_never_ends_holds_nobody() {
     let Some(weed) = weed() else { return };
-    weed.make_bucket("faults-endless");
+    make_bucket(weed, "faults-endless").await;
     let proxy = FaultyProxy::to(weed.s3_port, 1);
     let manager = s3(&proxy.endpoint(), "faults-endless", &[]);
     let mut segment = Segment::new("endless", &mut Dice::new(1, "endless"));
