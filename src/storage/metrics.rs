@@ -15,6 +15,10 @@ pub(super) struct StorageMetrics {
     pub(super) copies: Timer,
     pub(super) copy_bytes: Counter,
     pub(super) copies_running: Gauge,
+    /// Where copies spend their time: steps that read and transform, that send, and waits for memory or the rate limit.
+    pub(super) copy_reads: Timer,
+    pub(super) copy_sends: Timer,
+    pub(super) copy_waits: Timer,
     pub(super) upload_bytes_held: Gauge,
     pub(super) cleanups_failed: Counter,
     pub(super) fetches: Counter,
@@ -117,12 +121,21 @@ impl StorageMetrics {
         let outage = gauge("outage", "1 while copies are held back because the store is known to be down, else 0");
         let block_bytes = gauge("block-cache-bytes", "Bytes in the block cache");
         let copies = registry.timer(GROUP, "copy", "Copies that ended, well or not");
+        let copy_reads =
+            registry.timer(GROUP, "copy-read", "Steps in which a copy waited for bytes read and transformed");
+        let copy_sends =
+            registry.timer(GROUP, "copy-send", "Steps in which a copy waited for the store to take or complete a part");
+        let copy_waits =
+            registry.timer(GROUP, "copy-wait", "Steps in which a copy waited for memory or for the rate limit");
         let fetch_requests = registry.timer(GROUP, "fetch-requests", "Ranged reads of data from the store");
         let deletes = registry.timer(GROUP, "delete", "Delete calls");
         Self {
             copies,
             copy_bytes,
             copies_running,
+            copy_reads,
+            copy_sends,
+            copy_waits,
             upload_bytes_held,
             cleanups_failed,
             fetches,

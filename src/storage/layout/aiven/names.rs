@@ -23,6 +23,12 @@ impl Names {
         Self { base }
     }
 
+    /// The usual name between prefix and suffix.
+    #[must_use]
+    pub fn main(segment: &SegmentMetadata) -> String {
+        stem(segment)
+    }
+
     /// The segment, chunk by chunk.
     #[must_use]
     pub fn log(&self) -> ObjectKey {
