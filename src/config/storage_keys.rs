@@ -378,7 +378,10 @@ pub static WITHOUT_EFFECT: &[(&str, &str)] = &[
     ("metrics.sample.window.ms", "metrics have no samples"),
     ("metrics.recording.level", "all metrics are always recorded"),
     ("storage.overwrite.enabled", "an object is replaced as a whole"),
-    ("storage.s3.legacy.md5.plugin.enabled", "a checksum is sent only if `storage.aws.checksum.check.enabled` asks for it"),
+    (
+        "storage.s3.legacy.md5.plugin.enabled",
+        "a checksum is sent only if `storage.aws.checksum.check.enabled` asks for it",
+    ),
     ("storage.key.prefix", "the key is `key.prefix`"),
 ];
 

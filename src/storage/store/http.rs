@@ -155,6 +155,10 @@ impl HttpTransport for BoundedTransport {
         let mut body = body.map_inner(|stream| {
             Box::new(Bounded { inner: stream, idle, sleep: Box::pin(tokio::time::sleep(idle)), _place: place })
         });
+        // Not every driver knows this status, and then takes it for something unforeseen.
+        if parts.status == StatusCode::RANGE_NOT_SATISFIABLE {
+            return Err(Error::new(ErrorKind::RangeNotSatisfied, "it ends before the range that was asked for"));
+        }
         // A DELETE that is answered "not found" is taken for success further up, and a GET for a missing object, also if it
         // is the bucket that isn't there.
         if parts.status == StatusCode::NOT_FOUND {
