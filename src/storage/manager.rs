@@ -62,6 +62,30 @@ impl std::fmt::Debug for StorageManager {
     }
 }
 
+/// What a configuration is made into before anything is done with it.
+pub(super) struct Opened {
+    pub(super) settings: Settings,
+    pub(super) key_ring: KeyRing,
+    /// What an operator should hear once.
+    pub(super) warnings: Vec<String>,
+    pub(super) store: Arc<dyn ObjectStore>,
+    pub(super) metrics: StorageMetrics,
+    pub(super) registry: Registry,
+}
+
+impl Opened {
+    pub(super) fn new(config: &Config, env: &StorageEnv) -> Result<Self, StorageError> {
+        let mut settings = Settings::parse(config)?;
+        let (key_ring, unusable) = KeyRing::load(&settings.key_pairs);
+        let mut warnings = std::mem::take(&mut settings.warnings);
+        warnings.extend(unusable);
+        let mut registry = Registry::new();
+        let metrics = StorageMetrics::new(&mut registry);
+        let store = DriverStore::open(settings.store.clone(), env.runtime.id(), metrics.store.clone())?;
+        Ok(Self { settings, key_ring, warnings, store: Arc::new(store), metrics, registry })
+    }
+}
+
 impl StorageManager {
     /// Checks `config` and sets everything up, without waiting for the store: a background check logs one warning if the
     /// store can't be used.
@@ -69,15 +93,11 @@ impl StorageManager {
     /// # Errors
     /// [`StorageError::Config`] only: nothing about the store is known yet.
     pub fn open(config: &Config, env: StorageEnv) -> Result<Self, StorageError> {
-        let settings = Settings::parse(config)?;
-        let (key_ring, unusable) = KeyRing::load(&settings.key_pairs);
-        for warning in settings.warnings.iter().chain(&unusable) {
+        let Opened { settings, key_ring, warnings, store, metrics, registry } = Opened::new(config, &env)?;
+        for warning in warnings {
             tracing::warn!("{warning}");
         }
-        let mut registry = Registry::new();
-        let metrics = StorageMetrics::new(&mut registry);
-        let store = DriverStore::open(settings.store.clone(), env.runtime.id(), metrics.store.clone())?;
-        let manager = Self::with_store(settings, key_ring, Arc::new(store), env.runtime, metrics, registry);
+        let manager = Self::with_store(settings, key_ring, store, env.runtime, metrics, registry);
         manager.check_in_background();
         Ok(manager)
     }

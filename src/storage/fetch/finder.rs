@@ -121,7 +121,8 @@ impl Finder {
         }
     }
 
-    async fn load(&self, sought: &Sought) -> Result<Target, StorageError> {
+    /// Asks the store, past the cache.
+    pub(super) async fn load(&self, sought: &Sought) -> Result<Target, StorageError> {
         let mut missing = None;
         for names in &sought.names {
             match self.store.get_whole(&names.manifest(), MANIFEST_BYTES_MAX).await {
@@ -154,7 +155,8 @@ impl Finder {
         }
     }
 
-    fn read_manifest(&self, sought: &Sought, names: &Names, bytes: &[u8]) -> Result<Target, StorageError> {
+    /// What a manifest that was read says of the segment that is sought.
+    pub(super) fn read_manifest(&self, sought: &Sought, names: &Names, bytes: &[u8]) -> Result<Target, StorageError> {
         let key = names.manifest();
         let manifest = Manifest::decode(bytes).and_then(|manifest| manifest.check(sought.size).map(|()| manifest));
         let manifest = manifest.map_err(|error| match error {

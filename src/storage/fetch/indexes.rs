@@ -17,7 +17,7 @@ use super::target::{AivenBody, Body, Target};
 use crate::model::{IndexType, KafkaUuid};
 
 /// All indexes of a segment.
-enum Tail {
+pub(super) enum Tail {
     /// As stored; each is checked when it is asked for.
     Compact { footer: Footer, bytes: Bytes },
     /// Taken out and decrypted.
@@ -73,7 +73,12 @@ impl Indexes {
             Some(tail) => tail,
             None => self.flight(&target).await.map_err(|error| self.not_without(&target, index, error))?,
         };
-        let found = tail.index(index).map_err(|error| self.corrupt(&target, index.name(), &error))?;
+        self.taken(&target, &tail, index)
+    }
+
+    /// An index out of all that have come.
+    pub(super) fn taken(&self, target: &Target, tail: &Tail, index: IndexType) -> Result<Bytes, StorageError> {
+        let found = tail.index(index).map_err(|error| self.corrupt(target, index.name(), &error))?;
         match found {
             Some(bytes) => Ok(bytes),
             None if index == IndexType::Transaction => Err(StorageError::NotFound {
@@ -83,7 +88,7 @@ impl Indexes {
             }),
             None => {
                 let why = FooterError::Corrupt("the footer does not list it".to_owned());
-                Err(self.corrupt(&target, index.name(), &why))
+                Err(self.corrupt(target, index.name(), &why))
             }
         }
     }
@@ -148,7 +153,8 @@ impl Indexes {
         }
     }
 
-    async fn load(&self, target: &Target) -> Result<Arc<Tail>, StorageError> {
+    /// Asks the store, past the cache.
+    pub(super) async fn load(&self, target: &Target) -> Result<Arc<Tail>, StorageError> {
         match &target.body {
             Body::Compact(place) => self.load_compact(target, place).await,
             Body::Aiven(aiven) => self.load_aiven(aiven).await,

@@ -5,6 +5,7 @@
 #![allow(clippy::disallowed_methods, reason = "shell: measures how long the store takes")]
 
 mod blocks;
+mod examine;
 mod finder;
 mod flight;
 mod footer;
@@ -19,11 +20,12 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use self::blocks::Blocks;
+pub(super) use self::examine::{Examiner, Faults};
 use self::finder::Finder;
 pub(super) use self::footer::read_footer;
 use self::indexes::Indexes;
 pub use self::reader::SegmentReader;
-pub(super) use self::target::{Located, key_of, lead_of};
+pub(super) use self::target::{Located, Target, key_of, lead_of};
 use super::StorageError;
 use super::layout::Lead;
 use super::layout::compact::block_count;

@@ -139,7 +139,7 @@ impl Target {
     }
 
     /// Size that the object must have.
-    pub(super) fn object_length(&self) -> u64 {
+    pub(in super::super) fn object_length(&self) -> u64 {
         match &self.body {
             Body::Compact(place) => place.object_length(),
             Body::Aiven(aiven) => aiven.blocks.object_length(),

@@ -3,10 +3,6 @@
 //! In: keys, bytes, ranges. Out: bytes, or a [`StorageError`] that names what was tried, on what, and why it failed.
 //! Never: what the bytes mean. OpenDAL is known in this room only.
 #![allow(clippy::disallowed_methods, reason = "shell: measures how long the store takes")]
-#![cfg_attr(
-    not(test),
-    expect(dead_code, reason = "listings are for verifying, which comes later; the suite holds them")
-)]
 
 mod calls;
 mod driver;

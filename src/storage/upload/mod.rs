@@ -16,7 +16,7 @@ use bytes::Bytes;
 use tokio::sync::oneshot;
 
 use self::buffers::Memory;
-use self::pace::Pace;
+pub(super) use self::pace::Pace;
 use self::plan::PartPlan;
 use self::source::{Source, read_indexes};
 use super::cleanup::{Cleaner, Left};

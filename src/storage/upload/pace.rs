@@ -8,18 +8,18 @@ use tokio::time::Instant;
 
 /// Hands out times at which bytes may be sent, one after the other, so that copies take turns.
 #[derive(Debug, Clone)]
-pub(super) struct Pace {
+pub(in super::super) struct Pace {
     bytes_per_second: Option<u64>,
     free_at: Arc<Mutex<Option<Instant>>>,
 }
 
 impl Pace {
-    pub(super) fn new(bytes_per_second: Option<u64>) -> Self {
+    pub(in super::super) fn new(bytes_per_second: Option<u64>) -> Self {
         Self { bytes_per_second, free_at: Arc::default() }
     }
 
     /// Waits until `bytes` more may be sent.
-    pub(super) async fn wait_for(&self, bytes: u64) {
+    pub(in super::super) async fn wait_for(&self, bytes: u64) {
         let Some(rate) = self.bytes_per_second else { return };
         let start = {
             let now = Instant::now();

@@ -9,11 +9,11 @@ mod export;
 mod import;
 mod list;
 mod migrate;
-mod properties;
+pub mod properties;
 mod show;
 mod source;
 mod tail;
-mod text;
+pub mod text;
 mod verify;
 
 use std::process::ExitCode;

@@ -23,6 +23,12 @@ impl Names {
         Self { base }
     }
 
+    /// Names that are known but for their suffix.
+    #[must_use]
+    pub fn of_base(base: &str) -> Self {
+        Self { base: base.to_owned() }
+    }
+
     /// The segment, chunk by chunk.
     #[must_use]
     pub fn log(&self) -> ObjectKey {
