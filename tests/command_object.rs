@@ -356,7 +356,7 @@ fn forbidden_is_never_missing() {
 
     let bucket = Bucket::new().aiven("kafka4/m2");
     let path = bucket.object("rsm-manifest");
-    fs::set_permissions(&path, fs::Permissions::from_mode(0)).expect("changed");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o000)).expect("changed");
     if fs::read(&path).is_ok() {
         // Nothing is forbidden to root; `storage::survey` has the same over a store that says no.
         return;
