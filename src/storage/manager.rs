@@ -21,7 +21,7 @@ use super::tasks::{Running, Tasks};
 use super::transform::KeyRing;
 use super::upload::{Caller, Uploader};
 use super::{SegmentFiles, SegmentReader, StorageError};
-use crate::config::Config;
+use crate::config::{Config, storage as keys};
 use crate::metrics::Registry;
 use crate::model::{IndexType, SegmentLedger, SegmentMetadata, SegmentObjects};
 
@@ -80,7 +80,7 @@ impl Opened {
         let mut warnings = std::mem::take(&mut settings.warnings);
         warnings.extend(unusable);
         let mut registry = Registry::new();
-        let metrics = StorageMetrics::new(&mut registry);
+        let metrics = StorageMetrics::new(&mut registry).with_topics(config.boolean(&keys::METRICS_OF_TOPICS)?);
         let store = DriverStore::open(settings.store.clone(), env.runtime.id(), metrics.store.clone())?;
         Ok(Self { settings, key_ring, warnings, store: Arc::new(store), metrics, registry })
     }
@@ -164,6 +164,7 @@ impl StorageManager {
     pub async fn copy(&self, segment: &SegmentMetadata, files: &SegmentFiles) -> Result<Option<Bytes>, StorageError> {
         let running = self.begin("copy")?;
         let copying = self.inner.joint.begin(segment.id.uuid);
+        let age = self.inner.metrics.copy_ages.begin();
         let (manager, segment, files) = (self.clone(), segment.clone(), files.clone());
         let key = ObjectKey::of_segment(&self.inner.key_prefix, &segment);
         let object = key.to_string();
@@ -171,7 +172,7 @@ impl StorageManager {
         let (tell, is_told) = oneshot::channel();
         let (answer, answered) = oneshot::channel();
         self.inner.runtime.spawn(async move {
-            let _running = running;
+            let (_running, _age) = (running, age);
             let (inner, caller) = (&manager.inner, Caller { is_told, answer });
             inner.uploader.copy(&segment, &files, &key, &inner.key_prefix, caller, copying).await;
         });
@@ -197,7 +198,10 @@ impl StorageManager {
     ) -> Result<SegmentReader, StorageError> {
         let found = self.locate("fetch", segment);
         let reader = found.and_then(|located| self.inner.fetcher.reader(located, start, end_inclusive));
-        reader.inspect_err(|error| self.inner.metrics.failed(error))
+        let size = u64::try_from(segment.size_bytes).unwrap_or(0);
+        let end = end_inclusive.map_or(size, |end| end.saturating_add(1).min(size));
+        self.inner.metrics.fetch_opened(segment, reader.as_ref().map(|_| end.saturating_sub(start)));
+        reader
     }
 
     /// An index of the segment, as the broker wrote it. All indexes of a segment come with the first one asked for.
@@ -236,9 +240,8 @@ impl StorageManager {
         for segment in segments {
             self.inner.fetcher.forget(segment);
         }
-        self.inner.metrics.deletes.record(started.elapsed());
-        self.inner.metrics.deleted_segments.add(count as u64);
-        deleted.inspect_err(|error| self.inner.metrics.failed(error))
+        self.inner.metrics.deleted(segments, count, started.elapsed(), &deleted);
+        deleted
     }
 
     /// This manager as a metadata side in the same process sees it. It does not keep the manager.
@@ -324,7 +327,7 @@ impl StorageManager {
     fn begin(&self, action: &'static str) -> Result<Running, StorageError> {
         self.inner.tasks.begin().ok_or_else(|| {
             let error = StorageError::Closed { action };
-            self.inner.metrics.failed(&error);
+            self.inner.metrics.count_kind(&error);
             error
         })
     }

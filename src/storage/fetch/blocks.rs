@@ -5,11 +5,12 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use bytes::Bytes;
+use foyer::{Event, EventListener};
 use foyer_memory::{Cache, CacheBuilder};
 use tokio::sync::{Semaphore, SemaphorePermit};
 
 use super::super::StorageError;
-use super::super::metrics::StorageMetrics;
+use super::super::metrics::{Evictions, StorageMetrics};
 use super::super::settings::FetchSettings;
 use super::super::store::ObjectStore;
 use super::super::tasks::Tasks;
@@ -71,6 +72,7 @@ impl Blocks {
         let cache = CacheBuilder::new(settings.chunk_cache)
             .with_shards(4)
             .with_weighter(|_: &Key, data: &Bytes| data.len())
+            .with_event_listener(Arc::new(Leaves(metrics.block_evictions.clone())))
             .build();
         let room_kib = u32::try_from(settings.memory / KIB).unwrap_or(u32::MAX).min(u32::MAX >> 3);
         let room = Semaphore::new(room_kib as usize);
@@ -232,6 +234,20 @@ impl Blocks {
         let place = format!("chunk {}", target.block_at(size).clamp(first, last)).into();
         let why = format!("{why} (the object has {size} bytes and must have {})", target.object_length()).into();
         StorageError::Corrupt { action, object, store, place, why }
+    }
+}
+
+/// Counts what makes room for others.
+struct Leaves(Evictions);
+
+impl EventListener for Leaves {
+    type Key = Key;
+    type Value = Bytes;
+
+    fn on_leave(&self, reason: Event, _: &Key, data: &Bytes) {
+        if reason == Event::Evict {
+            self.0.count(data.len());
+        }
     }
 }
 

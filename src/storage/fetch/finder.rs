@@ -1,14 +1,16 @@
 //! Finds out how a segment lies in its objects, where its metadata alone doesn't tell: by its manifest, or by its footer.
 
 use std::sync::Arc;
+use std::time::Instant;
 
+use foyer::{Event, EventListener};
 use foyer_memory::{Cache, CacheBuilder};
 
 use super::super::StorageError;
 use super::super::layout::Place;
 use super::super::layout::aiven::{Envelope, MANIFEST_BYTES_MAX, Manifest, ManifestError, Names};
 use super::super::layout::compact::data_length;
-use super::super::metrics::StorageMetrics;
+use super::super::metrics::{Evictions, StorageMetrics};
 use super::super::settings::FetchSettings;
 use super::super::store::ObjectStore;
 use super::super::tasks::Tasks;
@@ -45,6 +47,7 @@ impl Finder {
         let cache = CacheBuilder::new(settings.manifest_cache)
             .with_shards(1)
             .with_weighter(|_: &KafkaUuid, target: &Arc<Target>| 1 + target.extra_bytes() / ENTRY_BYTES)
+            .with_event_listener(Arc::new(Leaves(metrics.manifests.evictions.clone())))
             .build();
         Self { cache, flights: Flights::new(), key_ring, store, runtime, settings, metrics, tasks }
     }
@@ -55,7 +58,7 @@ impl Finder {
             Located::At(target) => Ok(Arc::new(target.clone())),
             Located::Sought(sought) => match self.known(&sought.segment.id.uuid) {
                 Some(target) => {
-                    self.metrics.manifest_hits.increment();
+                    self.metrics.manifests.hits.increment();
                     Ok(target)
                 }
                 None => self.flight(sought).await,
@@ -73,6 +76,13 @@ impl Finder {
         let mut flights = self.flights.0.lock();
         flights.remove(segment);
         self.cache.remove(segment);
+        self.show_size();
+    }
+
+    fn show_size(&self) {
+        let metrics = &self.metrics.manifests;
+        metrics.entries.set(i64::try_from(self.cache.entries()).unwrap_or(i64::MAX));
+        metrics.weight.set(i64::try_from(self.cache.usage()).unwrap_or(i64::MAX));
     }
 
     fn flight(self: &Arc<Self>, sought: &Sought) -> Flight<Arc<Target>> {
@@ -87,7 +97,7 @@ impl Finder {
             let _ = land.send(Ok(target));
             return flight;
         }
-        self.metrics.manifest_misses.increment();
+        self.metrics.manifests.misses.increment();
         flights.insert(segment, flight.clone());
         drop(flights);
         let (finder, sought, own) = (Arc::clone(self), sought.clone(), flight.clone());
@@ -101,12 +111,15 @@ impl Finder {
     async fn fly(&self, sought: &Sought, own: &Flight<Arc<Target>>) -> Result<Arc<Target>, StorageError> {
         let Some(_running) = self.tasks.begin() else { return Err(StorageError::Closed { action: "get" }) };
         let load = async {
+            let started = Instant::now();
             let loaded = self.load(sought).await.map(Arc::new);
+            self.metrics.manifests.loaded(started.elapsed(), loaded.is_ok());
             match &loaded {
                 Ok(target) => {
                     let flights = self.flights.0.lock();
                     if Flights::is_joined(&flights, &sought.segment.id.uuid, own) {
                         self.cache.insert(sought.segment.id.uuid, Arc::clone(target));
+                        self.show_size();
                     }
                 }
                 Err(_) => tokio::time::sleep(self.settings.failure_delay).await,
@@ -194,6 +207,20 @@ impl Finder {
             store: self.store.name().to_owned().into(),
             place: place.into(),
             why: why.into(),
+        }
+    }
+}
+
+/// Counts what makes room for others.
+struct Leaves(Evictions);
+
+impl EventListener for Leaves {
+    type Key = KafkaUuid;
+    type Value = Arc<Target>;
+
+    fn on_leave(&self, reason: Event, _: &KafkaUuid, target: &Arc<Target>) {
+        if reason == Event::Evict {
+            self.0.count(target.extra_bytes());
         }
     }
 }

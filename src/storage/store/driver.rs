@@ -11,9 +11,11 @@ use opendal::{Buffer, Operator, services};
 use parking_lot::Mutex;
 
 use super::super::layout::ObjectKey;
+use super::super::metrics::HttpMeters;
 use super::super::settings::{StoreKind, StoreSettings};
 use super::super::{Cause, StorageError};
 use super::calls::Caller;
+use super::counted::counted;
 use super::folder::Folder;
 use super::operator::{FOLDER_REMEDIES, S3_REMEDIES, folder_operator, s3_operator, unusable};
 use super::pages::DriverPages;
@@ -30,6 +32,7 @@ pub(in super::super) struct StoreMeters {
     pub(in super::super) retries: Counter,
     pub(in super::super) bytes_read: Counter,
     pub(in super::super) bytes_written: Counter,
+    pub(in super::super) http: HttpMeters,
 }
 
 /// A store behind an OpenDAL operator.
@@ -69,6 +72,7 @@ impl DriverStore {
             requests: meters.requests.clone(),
             retries: meters.retries.clone(),
         };
+        let operator = operator.map(|operator| counted(operator, &meters.http));
         Ok(Self { operator: Mutex::new(operator), settings, folder, caller, meters })
     }
 

@@ -45,9 +45,14 @@ impl Scripted {
         match (self.answers.get(key.as_str()), self.objects.get(key.as_str())) {
             (None, Some(bytes)) => Ok(bytes.clone()),
             (None | Some(Answer::Missing), _) => Err(StorageError::NotFound { action, object, store }),
-            (Some(Answer::Forbidden), _) => {
-                Err(StorageError::Refused { action, object, store, why: "AccessDenied".into(), remedy: "", source: None })
-            }
+            (Some(Answer::Forbidden), _) => Err(StorageError::Refused {
+                action,
+                object,
+                store,
+                why: "AccessDenied".into(),
+                remedy: "",
+                source: None,
+            }),
             (Some(Answer::Silent), _) => Err(StorageError::Timeout { action, object, store, waited_ms: 1, limit: "" }),
         }
     }
@@ -153,16 +158,22 @@ async fn verified(store: Scripted) -> (Tally, Vec<(Severity, String)>) {
 
 #[tokio::test]
 async fn forbidden_and_silent_are_never_missing() {
-    for (answer, severity) in
-        [(Answer::Forbidden, Severity::Untold), (Answer::Silent, Severity::Untold), (Answer::Missing, Severity::Missing)]
-    {
+    for (answer, severity) in [
+        (Answer::Forbidden, Severity::Untold),
+        (Answer::Silent, Severity::Untold),
+        (Answer::Missing, Severity::Missing),
+    ] {
         for suffix in ["log", "rsm-manifest"] {
             let mut store = example();
             store.answers.insert(format!("{BASE}.{suffix}"), answer);
             let (tally, findings) = verified(store.clone()).await;
             assert_eq!(findings[0], (severity, format!("{BASE}.{suffix}")), "{answer:?}");
             let counts = if severity == Severity::Missing { (1, 0) } else { (0, 1) };
-            assert_eq!((tally.missing, tally.untold, tally.corrupt), (counts.0, counts.1, 0), "{answer:?} {findings:?}");
+            assert_eq!(
+                (tally.missing, tally.untold, tally.corrupt),
+                (counts.0, counts.1, 0),
+                "{answer:?} {findings:?}"
+            );
             // The same of an object that wasn't listed.
             store.listed.retain(|key| !key.ends_with(suffix));
             let (_, findings) = verified(store).await;
