@@ -71,7 +71,13 @@ def main():
     for scenario in ("bytes-unkeyed", "bytes-compacted"):
         for (name, manager), results in found.items():
             if name == scenario:
-                print(f"{scenario} ({manager}): {results[-1]['bytes'] / 1e6:.1f} MB")
+                last = results[-1]
+                print(f"{scenario} ({manager}): {last['bytes'] / 1e6:.1f} MB", end="")
+                if "live_bytes" in last:
+                    ratio = last["bytes"] / last["live_bytes"]
+                    missed = "" if ratio <= 1.05 else "  missed"
+                    print(f", {ratio:.3f} of the live ones' {last['live_bytes'] / 1e6:.1f} MB (to reach: 1.05){missed}", end="")
+                print()
 
 
 main()

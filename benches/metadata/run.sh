@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Measures our metadata manager beside the stock one: same broker, same topic, same run. Called by `make bench-metadata`.
-#   run.sh [base] [compacted] [steady] [long]     what to measure (default: all but `long`, which takes minutes)
+#   run.sh [base] [compacted] [steady] [lookup] [long]     what to measure (default: all but `long`, which takes minutes)
 #   run.sh broker start FOLDER | broker stop | bench MANAGER SCENARIO [key=value …]     the pieces, for a single measurement
+#   run.sh history base|compacted|long     a broker with that history, left running; prints TOPIC:ID for the native driver
 # Results are lines of JSON in $OUT/results.jsonl; report.py makes the table. ROUNDS=3 starts of each kind, PORT=29492.
 set -eu
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -14,6 +15,8 @@ ROUNDS=${ROUNDS:-2}
 JAVA=${JAVA:-java}
 CLASSES=$OUT/classes
 LONG="segments=3015 deleted=2985"
+# A first start is one that knows nothing from before.
+FIRST="undercroft.metadata.checkpoint.path=off"
 # Of a topic that we create, in seconds instead of hours.
 COMPACT="cleanup.policy=compact;min.cleanable.dirty.ratio=0.1;delete.retention.ms=1000;segment.ms=3000;max.compaction.lag.ms=1000"
 mkdir -p "$OUT"
@@ -98,6 +101,7 @@ history() { # FOLDER TOPIC-CONFIG [key=value … of the history]
         rm -rf "${OUT:?}/$folder"
         start_broker "$folder"
         id=$(bench - prepare ${configs:+"topic=$configs"})
+        echo "orders:$id" > "$OUT/$folder/topic"
         stop_broker
         for partition in "$OUT/$folder"/log/__remote_log_metadata-*; do
             rm -f "$partition"/*.log "$partition"/*.index "$partition"/*.timeindex "$partition"/*.snapshot
@@ -112,19 +116,29 @@ history() { # FOLDER TOPIC-CONFIG [key=value … of the history]
 
 topic_bytes() { cat "$OUT/$1"/log/__remote_log_metadata-*/*.log | wc -c; }
 
+# What the live segments of the keyed base history come to, a batch for each record: what no cleaner can take away.
+live_bytes() {
+    local folder=$OUT/live
+    rm -rf "$folder"
+    for partition in $(seq 0 49); do mkdir -p "$folder/__remote_log_metadata-$partition"; done
+    bench - write id="$(cut -d: -f2 "$OUT/compacted/topic")" into="$folder" keyed=1 live=1 2> /dev/null
+    cat "$folder"/*/*.log | wc -c
+    rm -rf "$folder"
+}
+
 measure_base() {
     echo "== base: 1.2 million events, 86,000 live segments" >&2
     history base ""
     for _ in $(seq "$ROUNDS"); do
         told stock boot as=base
-        told ours boot as=base
+        told ours boot as=base $FIRST
     done
     rm -rf "$OUT/checkpoint"
     told ours boot as=checkpoint-written close=1 undercroft.metadata.checkpoint.path="$OUT/checkpoint" || true
     told ours boot as=restart undercroft.metadata.checkpoint.path="$OUT/checkpoint" || true
     for manager in stock ours; do
-        told "$manager" lookup as=base
-        told "$manager" churn
+        told "$manager" lookup as=lookup-boot $FIRST
+        told "$manager" churn $FIRST
     done
     echo "{\"scenario\":\"bytes-unkeyed\",\"manager\":\"stock\",\"bytes\":$(topic_bytes base)}" | tee -a "$OUT/results.jsonl"
     stop_broker
@@ -134,20 +148,32 @@ measure_compacted() {
     echo "== compacted: the same history with keys and tombstones, cleaned" >&2
     rm -rf "${OUT:?}/compacted"
     history compacted "$COMPACT" keyed=1 roll=1048576
-    local last=0 now
-    for _ in $(seq 30); do
+    # The cleaner takes its time; it is done when the rolls make no difference any more.
+    local last=0 now same=0
+    for _ in $(seq 60); do
         sleep 4
         bench - roll
         now=$(topic_bytes compacted)
-        [ "$now" != "$last" ] || break
+        if [ "$((now > last ? now - last : last - now))" -lt 20000 ]; then same=$((same + 1)); else same=0; fi
+        [ "$same" -lt 3 ] || break
         last=$now
     done
-    echo "{\"scenario\":\"bytes-compacted\",\"manager\":\"ours\",\"bytes\":$now}" | tee -a "$OUT/results.jsonl"
+    echo "{\"scenario\":\"bytes-compacted\",\"manager\":\"ours\",\"bytes\":$now,\"live_bytes\":$(live_bytes)}" |
+        tee -a "$OUT/results.jsonl"
     for _ in $(seq "$ROUNDS"); do
-        told ours boot as=compacted
+        told ours boot as=compacted $FIRST
     done
     # A stock manager ends for good at a tombstone. Those that are left are the roll's own, which go within a second or two.
     told stock boot as=compacted || true
+    stop_broker
+}
+
+measure_lookup() {
+    echo "== lookup: of the base history" >&2
+    history base ""
+    for manager in stock ours; do
+        told "$manager" lookup as=lookup-boot $FIRST
+    done
     stop_broker
 }
 
@@ -168,7 +194,7 @@ measure_long() {
     # shellcheck disable=SC2086
     told stock boot as=long $LONG
     # shellcheck disable=SC2086
-    told ours boot as=long $LONG
+    told ours boot as=long $FIRST $LONG
     stop_broker
 }
 
@@ -185,6 +211,19 @@ bench)
     trap - EXIT
     shift
     bench "$@"
+    ;;
+history)
+    trap - EXIT
+    fetch_kafka
+    compile
+    case $2 in
+    base) history base "" ;;
+    compacted) history compacted "$COMPACT" keyed=1 roll=1048576 ;;
+    # shellcheck disable=SC2086
+    long) history long "" $LONG ;;
+    *) exit 2 ;;
+    esac
+    cat "$OUT/$2/topic"
     ;;
 *)
     fetch_kafka

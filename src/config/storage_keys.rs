@@ -257,7 +257,21 @@ pub static WINDOW_MAX: Key = key(
     "fetch.window.bytes.max",
     Kind::Integer { min: 4096, max: 1 << 30 },
     Some("4194304"),
-    "Bytes to which requests grow while one stream is read on and on. From its second request on, the next one is under way while one is read.",
+    "Bytes to which the requests of one read grow while it goes on and on, and those of reading ahead.",
+);
+/// Read-ahead of one stream.
+pub static READ_AHEAD_MAX: Key = key(
+    "fetch.read.ahead.bytes.max",
+    Kind::Integer { min: 0, max: 1 << 30 },
+    Some("16777216"),
+    "Bytes to have ready, or under way, behind a reader that goes on and on, over its broker's separate reads and over the end of a segment. It grows from 1 MiB to that, is less while many readers share half of `fetch.chunk.cache.size`, and 0 for reads at random. 0 switches it off. `fetch.chunk.cache.prefetch.max.size`, as Aiven's plugin calls it, is taken if this isn't set.",
+);
+/// Aiven's name for the read-ahead of one stream.
+pub static PREFETCH_MAX: Key = key(
+    "fetch.chunk.cache.prefetch.max.size",
+    Kind::Integer { min: 0, max: i32::MAX as i64 },
+    None,
+    "Taken as `fetch.read.ahead.bytes.max` if that isn't set.",
 );
 /// Pause before a read fails.
 pub static FAILURE_DELAY: Key = key(
@@ -277,7 +291,6 @@ pub static WITHOUT_EFFECT: &[(&str, &str)] = &[
     ("fetch.chunk.cache.retention.ms", "the cache is bounded by its size alone"),
     ("fetch.chunk.cache.get.timeout.ms", "`storage.s3.api.call.timeout` bounds a read"),
     ("fetch.chunk.cache.thread.pool.size", "no thread is held by a read"),
-    ("fetch.chunk.cache.prefetch.max.size", "see `fetch.window.bytes.max`"),
     ("fetch.indexes.cache.retention.ms", "the cache is bounded by its size alone"),
     ("fetch.indexes.cache.get.timeout.ms", "`storage.s3.api.call.timeout` bounds a read"),
     ("fetch.indexes.cache.thread.pool.size", "no thread is held by a read"),
@@ -369,6 +382,8 @@ pub static ALL: &[&Key] = &[
     &FETCH_MEMORY,
     &WINDOW_MIN,
     &WINDOW_MAX,
+    &READ_AHEAD_MAX,
+    &PREFETCH_MAX,
     &FAILURE_DELAY,
     &KEY_PAIRS,
     &METRICS_OF_TOPICS,

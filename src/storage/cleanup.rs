@@ -38,6 +38,11 @@ impl Left {
         self.upload.is_none() && !self.object_may_exist
     }
 
+    /// To be asked after [`Cleaner::remove`]: whether nothing is there and nothing will come.
+    pub(super) fn is_over(&self, failed_with: &StorageError) -> bool {
+        self.trouble.is_none() && !self.may_come_late(failed_with)
+    }
+
     /// Whether something of it may arrive after it was removed.
     fn may_come_late(&self, failed_with: &StorageError) -> bool {
         match failed_with {

@@ -9,7 +9,7 @@ use tokio::sync::oneshot;
 
 use super::cleanup::Cleaner;
 use super::deletion::Deleter;
-use super::fetch::{Fetcher, Located, read_footer};
+use super::fetch::{Fetcher, Located, NextSegment, read_footer};
 use super::joint::Joint;
 use super::layout::ObjectKey;
 use super::layout::compact::Footer;
@@ -125,9 +125,16 @@ impl StorageManager {
             of_uploader,
             tasks.clone(),
         );
-        let fetcher =
-            Fetcher::new(Arc::clone(&store), runtime.clone(), settings.fetch, key_ring, metrics.clone(), tasks.clone());
         let key_prefix: Arc<str> = settings.key_prefix.into();
+        let fetcher = Fetcher::new(
+            Arc::clone(&store),
+            runtime.clone(),
+            settings.fetch,
+            key_ring,
+            metrics.clone(),
+            tasks.clone(),
+            next_segment(&joint, &key_prefix, store.name()),
+        );
         let registry = Arc::new(registry);
         let deleter = Deleter {
             store: Arc::clone(&store),
@@ -338,6 +345,12 @@ impl StorageManager {
         }
         Located::of(segment, &self.inner.key_prefix, self.inner.store.name())
     }
+}
+
+/// Asks the metadata side, if one was joined.
+fn next_segment(joint: &Arc<Joint>, prefix: &Arc<str>, store: &str) -> NextSegment {
+    let (joint, prefix, store) = (Arc::clone(joint), Arc::clone(prefix), store.to_owned());
+    Box::new(move |segment| Located::of(&joint.next_segment(segment)?, &prefix, &store).ok())
 }
 
 impl Inner {

@@ -38,6 +38,9 @@ pub(super) struct StorageMetrics {
     pub(super) block_misses: Counter,
     pub(super) block_joins: Counter,
     pub(super) block_bytes: Gauge,
+    pub(super) ahead_asked: Counter,
+    pub(super) ahead_used: Counter,
+    pub(super) ahead_wasted: Counter,
     pub(super) block_evictions: Evictions,
     pub(super) indexes: CacheMetrics,
     pub(super) manifests: CacheMetrics,
@@ -137,6 +140,10 @@ impl StorageMetrics {
             entries: counter("block-cache-evictions-total", "Blocks that left memory to make room"),
             bytes: counter("block-cache-evicted-bytes-total", "Bytes of blocks that left memory to make room"),
         };
+        let ahead_asked = counter("read-ahead-bytes-total", "Bytes asked from the store before a read wanted them");
+        let ahead_used = counter("read-ahead-used-bytes-total", "Bytes read ahead that a read wanted afterwards");
+        let ahead_wasted =
+            counter("read-ahead-wasted-bytes-total", "Bytes read ahead that left the memory before a read wanted them");
         let index_hits = counter("index-cache-hits-total", "Indexes found in memory");
         let index_misses = counter("index-cache-misses-total", "Indexes got from the store");
         let index_evictions = Evictions {
@@ -206,6 +213,9 @@ impl StorageMetrics {
             block_misses,
             block_joins,
             block_bytes,
+            ahead_asked,
+            ahead_used,
+            ahead_wasted,
             block_evictions,
             indexes: CacheMetrics {
                 hits: index_hits,

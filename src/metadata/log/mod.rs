@@ -131,6 +131,12 @@ pub trait MetadataLog: Send + Sync + 'static {
         Err(LogError::Unsupported { what: "ask which topics there are".to_owned(), log: "this log".to_owned() })
     }
 
+    /// Why a partition of the log may show neither records nor its end, for whoever has to mend it. `None` if nobody knows.
+    async fn why_silent(&self, partition: i32) -> Option<String> {
+        let _ = partition;
+        None
+    }
+
     /// Ends all work; what is in flight fails with [`LogError::Closed`]. Takes a bounded time.
     async fn close(&self);
 }

@@ -27,9 +27,14 @@ impl Lifetime {
     pub(super) fn begin(core: Arc<Core>) -> Result<Self, MetadataError> {
         let (ending, ended) = bounded(1);
         let thread_core = Arc::clone(&core);
+        // So that a test sees what its own manager says.
+        #[cfg(test)]
+        let said_to = tracing::dispatcher::get_default(Clone::clone);
         let thread = std::thread::Builder::new().name("undercroft-read".to_owned()).spawn(move || {
             // Dropped when the thread ends, however it does.
             let _ending = ending;
+            #[cfg(test)]
+            let _said = tracing::dispatcher::set_default(&said_to);
             if catch_unwind(AssertUnwindSafe(|| reader::run(&thread_core))).is_err() {
                 reader_died(&thread_core);
             }

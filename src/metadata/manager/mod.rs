@@ -25,6 +25,7 @@ mod local_log;
 mod meta_partition;
 mod reader;
 mod reading;
+mod silence;
 mod startup;
 mod supervise;
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::metadata::log::{LogError, LogEvent, LogReader};
+use crate::metadata::log::{Cleanup, LogError, LogEvent, LogReader};
 use crate::metadata::partition::Outcome;
 
 use super::checkpoint::Checkpoints;
@@ -14,11 +14,13 @@ use super::env::RETRY_PAUSE_MAX;
 use super::intake::{Intake, Raw};
 use super::quiet::Quiet;
 use super::reading::{Forgetting, Reading, Readings};
+use super::silence::Silence;
 use super::{levels, startup};
 
 const POLL_MAX: Duration = Duration::from_millis(500);
 /// A broker's listener goes down before this manager is closed, and a cluster's brokers are restarted.
 const PATIENCE: Duration = Duration::from_secs(10);
+const SILENCE_MAX: Duration = if cfg!(test) { Duration::from_secs(1) } else { PATIENCE };
 /// How often a log that seems to be another one is looked at for the last record that is known.
 const PROVE_PAUSE: Duration = Duration::from_secs(5);
 const ANOTHER: &str = "the log was deleted and another one has its name, which is read from its start";
@@ -50,6 +52,7 @@ pub(super) fn run(core: &Arc<Core>) {
         readings: Readings::default(),
         checkpoints: Checkpoints::of(core),
         quiet: Quiet::patient(PATIENCE),
+        silence: Silence::longer_than(SILENCE_MAX),
         pause: core.options.retry_pause,
         reconciled: None,
     };
@@ -82,6 +85,7 @@ struct Thread<'a> {
     readings: Readings,
     checkpoints: Checkpoints,
     quiet: Quiet,
+    silence: Silence,
     pause: Duration,
     reconciled: Option<Instant>,
 }
@@ -139,6 +143,7 @@ impl Thread<'_> {
             }
             let now = Instant::now();
             self.readings.iter_mut().for_each(|reading| self.checkpoints.keep(self.core, reading, now));
+            self.silence.look(self.core, &self.readings, now);
         }
     }
 
@@ -189,9 +194,8 @@ impl Thread<'_> {
                 reading.is_assigned = false;
             }
             if !reading.is_assigned {
-                (reading.round, reading.began) = (asked, now);
                 reader.assign(index, reading.from())?;
-                reading.is_assigned = true;
+                reading.assigned(asked, now);
             }
         }
         Ok(())
@@ -200,13 +204,14 @@ impl Thread<'_> {
     fn poll(&mut self, reader: &mut dyn LogReader) -> Result<(), LogError> {
         let mut progress = Progress::default();
         let shape = self.core.shape();
-        let forgetting = Forgetting::of(shape.as_ref());
+        let (forgetting, cleanup) = (Forgetting::of(shape.as_ref()), shape.map(|shape| shape.cleanup));
         // One look at the clock for all that a poll brings: a poll is short.
         let (now, seen_ms) = (Instant::now(), now_ms());
         let Self { core, intake, readings, quiet, pause, .. } = self;
         let polled = reader.poll(POLL_MAX, &mut |event| match event {
             LogEvent::Record { partition, offset, timestamp_ms, key, value } => {
                 let Some(reading) = readings.get_mut(partition) else { return };
+                reading.heard(now);
                 if offset < reading.position {
                     let is_last = reading.last.offset == Some(offset);
                     let is_same = is_last && reading.last.is(timestamp_ms, key, value);
@@ -218,6 +223,7 @@ impl Thread<'_> {
                     }
                     return;
                 }
+                warn_of_moved_start(reading, offset, cleanup);
                 // While it is not known to be the same log, its records are another's, and the last one stays the proof.
                 if reading.meta.has_lost_records() || !reading.may_go_on(offset, now, forgetting) {
                     return;
@@ -234,6 +240,7 @@ impl Thread<'_> {
             }
             LogEvent::End { partition, next_offset } => {
                 let Some(reading) = readings.get_mut(partition) else { return };
+                reading.heard(now);
                 *pause = core.options.retry_pause;
                 quiet.succeeded(READING);
                 *core.reading_failure.lock() = None;
@@ -246,6 +253,7 @@ impl Thread<'_> {
                     progress.are_rounds_met = true;
                     return;
                 }
+                warn_of_moved_start(reading, next_offset, cleanup);
                 let is_news = next_offset > reading.position;
                 if reading.meta.has_lost_records()
                     || reading.is_to_begin_again.is_some()
@@ -274,7 +282,8 @@ impl Thread<'_> {
                 }
                 let is_fatal = matches!(error, LogError::Mismatch { .. } | LogError::Corrupt { .. });
                 let is_meant = |index: i32| partition.is_none_or(|partition| partition == index);
-                for reading in readings.iter().filter(|reading| is_meant(reading.meta.index)) {
+                for reading in readings.iter_mut().filter(|reading| is_meant(reading.meta.index)) {
+                    reading.heard(now);
                     reading.meta.set_trouble(error.to_string(), is_fatal);
                 }
                 if is_fatal {
@@ -323,6 +332,17 @@ impl Thread<'_> {
             self.core.count_partitions();
         }
     }
+}
+
+/// Says it if the log has dropped what was not read yet, and now begins at `offset` or behind that.
+fn warn_of_moved_start(reading: &mut Reading, offset: i64, cleanup: Option<Cleanup>) {
+    let Some(position) = reading.start_has_moved(offset, cleanup) else { return };
+    tracing::warn!(
+        "metadata partition {}: the log now begins at offset {offset}, and was read up to {position}: what lay in between is \
+         lost, and segments that it told of may be unknown here. It was dropped for its age or the log's size: look at \
+         the topic's retention.ms and retention.bytes",
+        reading.meta.index
+    );
 }
 
 /// The log is read again, and here is what was the last record of it: it tells whether it is still the same log.

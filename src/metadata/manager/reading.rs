@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::metadata::log::LogShape;
+use crate::metadata::log::{Cleanup, LogShape};
 use crate::metadata::plan::Level;
 
 use super::checkpoint::{Restored, Slot};
@@ -39,6 +39,10 @@ pub(super) struct Reading {
     /// When that read began: what it finds at its end was all there was then.
     pub(super) began: Instant,
     pub(super) is_assigned: bool,
+    /// When something was heard of the partition: records, its end, or what is wrong with it.
+    heard: Instant,
+    /// Whether nothing but troubles was heard since it was assigned.
+    is_fresh: bool,
     /// Everything that was in the log then is known; the time of the first read until the end was met once.
     caught_up: Instant,
     /// How often the end was not met in time, one after the other: each time twice as long is taken.
@@ -104,6 +108,8 @@ impl Reading {
             round: 0,
             began: now,
             is_assigned: false,
+            heard: now,
+            is_fresh: true,
             caught_up: now,
             overdue: 0,
             unkeyed: 0,
@@ -131,6 +137,36 @@ impl Reading {
     pub(super) fn from(&self) -> i64 {
         let is_in_doubt = self.is_unproven || self.meta.has_lost_records();
         self.last.offset.filter(|_| is_in_doubt).unwrap_or(self.position)
+    }
+
+    /// It is read from now on, for `round`.
+    pub(super) fn assigned(&mut self, round: u64, now: Instant) {
+        (self.round, self.began, self.is_assigned, self.is_fresh) = (round, now, true, true);
+    }
+
+    /// Something was heard of it.
+    pub(super) fn heard(&mut self, now: Instant) {
+        self.heard = now;
+    }
+
+    /// How long nothing was heard of it, if its end is still to be met.
+    pub(super) fn silence(&self, now: Instant) -> Option<Duration> {
+        let is_awaited = self.is_assigned && self.meta.met() < self.round;
+        is_awaited.then(|| now.saturating_duration_since(self.heard.max(self.began)))
+    }
+
+    /// The next thing in the log is at `offset`. Gives the offset before which everything was read, if what lay in between
+    /// is lost because the log begins later than before: it drops records by their age or its size. A log cleaner leaves
+    /// gaps too, but not that one.
+    pub(super) fn start_has_moved(&mut self, offset: i64, cleanup: Option<Cleanup>) -> Option<i64> {
+        let is_first = std::mem::replace(&mut self.is_fresh, false);
+        let may_be = match cleanup {
+            Some(Cleanup::Delete) => true,
+            Some(Cleanup::Compact) => false,
+            Some(Cleanup::CompactAndDelete | Cleanup::Unknown) | None => is_first,
+        };
+        let is_known = !self.is_unproven && self.is_to_begin_again.is_none() && !self.meta.has_lost_records();
+        (may_be && is_known && self.position > 0 && offset > self.position).then_some(self.position)
     }
 
     pub(super) fn is_unproven(&self) -> bool {
@@ -236,7 +272,6 @@ impl Readings {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::metadata::log::Cleanup;
 
     const HOUR: Duration = Duration::from_secs(3600);
 
@@ -301,6 +336,39 @@ mod tests {
             reading.begin_again(now);
         }
         assert_eq!(readings, 4, "once more for each gap");
+    }
+
+    #[test]
+    fn a_log_that_begins_later_than_it_was_read_is_not_taken_for_one_that_was_cleaned() {
+        let moved = |cleanup, is_first: bool| {
+            let mut reading = reading(Instant::now());
+            assert_eq!(reading.start_has_moved(7, cleanup), None, "nothing was read before");
+            reading.position = 5;
+            reading.is_fresh = is_first;
+            assert_eq!(reading.start_has_moved(5, cleanup), None, "no gap");
+            reading.is_fresh = is_first;
+            reading.start_has_moved(7, cleanup)
+        };
+        assert_eq!(moved(Some(Cleanup::Delete), false), Some(5));
+        assert_eq!(moved(Some(Cleanup::Compact), true), None);
+        for either in [Some(Cleanup::CompactAndDelete), Some(Cleanup::Unknown), None] {
+            assert_eq!((moved(either, true), moved(either, false)), (Some(5), None), "{either:?}");
+        }
+    }
+
+    #[test]
+    fn a_partition_is_silent_only_while_its_end_is_awaited() {
+        let start = Instant::now();
+        let at = |seconds| start + Duration::from_secs(seconds);
+        let mut reading = reading(start);
+        assert_eq!(reading.silence(at(9)), None, "it is not read");
+        let round = reading.meta.ask();
+        reading.assigned(round, at(10));
+        assert_eq!(reading.silence(at(15)), Some(Duration::from_secs(5)));
+        reading.heard(at(14));
+        assert_eq!(reading.silence(at(15)), Some(Duration::from_secs(1)));
+        reading.meta.meet(round);
+        assert_eq!(reading.silence(at(99)), None);
     }
 
     #[test]

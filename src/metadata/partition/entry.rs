@@ -57,6 +57,8 @@ impl PartitionState {
     /// Takes the next record of the log. Records that are about no segment count as applied.
     pub fn take(&mut self, entry: Entry<'_>) -> Outcome {
         self.changes += 1;
+        // What claims to come from the future would keep all behind it from being forgotten, and let all before it be.
+        let entry = Entry { timestamp_ms: entry.timestamp_ms.min(entry.seen_ms), ..entry };
         self.newest_ms = self.newest_ms.max(entry.timestamp_ms);
         self.fade();
         let is_key_taken = match entry.key {

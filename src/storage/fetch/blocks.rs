@@ -1,12 +1,13 @@
 //! Blocks in memory, and the requests that bring them.
 
+use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Instant;
 
 use bytes::Bytes;
-use foyer::{Event, EventListener};
-use foyer_memory::{Cache, CacheBuilder};
+use foyer::{Cache, CacheBuilder, Event, EventListener};
 use tokio::sync::{Semaphore, SemaphorePermit};
 
 use super::super::StorageError;
@@ -17,21 +18,39 @@ use super::super::tasks::Tasks;
 use super::flight::{Flight, Flights};
 use super::pieces::Pieces;
 use super::target::Target;
+use crate::metrics::Counter;
 use crate::model::KafkaUuid;
 
 type Key = (KafkaUuid, u64);
 
 const KIB: u64 = 1024;
 
+/// Requests under way, with those that somebody waits for, from which on nothing more is read ahead.
+const REQUESTS_MAX: usize = 24;
+
+/// A block in memory.
+#[derive(Debug)]
+pub(super) struct Kept {
+    data: Bytes,
+    /// It was read ahead, and nobody has wanted it yet.
+    is_unread: AtomicBool,
+}
+
+impl Kept {
+    fn is_unread(&self) -> bool {
+        self.is_unread.load(Ordering::Relaxed)
+    }
+}
+
 /// Blocks that one request brought.
 #[derive(Debug)]
 pub(super) struct Run {
-    pub(super) blocks: Range<u64>,
-    data: Vec<Bytes>,
+    blocks: Range<u64>,
+    data: Vec<Arc<Kept>>,
 }
 
 impl Run {
-    pub(super) fn block(&self, number: u64) -> Option<&Bytes> {
+    pub(super) fn block(&self, number: u64) -> Option<&Arc<Kept>> {
         let at = number.checked_sub(self.blocks.start)?;
         self.data.get(usize::try_from(at).ok()?)
     }
@@ -39,7 +58,7 @@ impl Run {
 
 /// Where a block is.
 pub(super) enum Found {
-    Here(Bytes),
+    Here(Arc<Kept>),
     /// On its way, perhaps because somebody else asked for it.
     Coming(Flight<Arc<Run>>),
 }
@@ -49,11 +68,12 @@ pub(super) enum Found {
 /// What is asked for is fetched to its end and kept, also if whoever asked has gone: a reader that comes back for the
 /// same bytes finds them, or the request under way.
 pub(super) struct Blocks {
-    cache: Cache<Key, Bytes>,
+    cache: Cache<Key, Arc<Kept>>,
     flights: Flights<Key, Arc<Run>>,
     /// KiB that may still be asked for.
     room: Semaphore,
     room_kib: u32,
+    requests: AtomicUsize,
     store: Arc<dyn ObjectStore>,
     runtime: tokio::runtime::Handle,
     settings: FetchSettings,
@@ -68,15 +88,20 @@ impl Blocks {
         settings: FetchSettings,
         metrics: StorageMetrics,
         tasks: Tasks,
+        thrown_away: impl Fn(KafkaUuid) + Send + Sync + 'static,
     ) -> Self {
+        let (wasted, evictions) = (metrics.ahead_wasted.clone(), metrics.block_evictions.clone());
+        let leaving = Leaving { wasted, evictions, thrown_away };
+        // One shard: each is a bound of its own, and a block may be as large as a quarter of the cache.
         let cache = CacheBuilder::new(settings.chunk_cache)
-            .with_shards(4)
-            .with_weighter(|_: &Key, data: &Bytes| data.len())
-            .with_event_listener(Arc::new(Leaves(metrics.block_evictions.clone())))
+            .with_shards(1)
+            .with_weighter(|_: &Key, kept: &Arc<Kept>| kept.data.len())
+            .with_event_listener(Arc::new(leaving))
             .build();
         let room_kib = u32::try_from(settings.memory / KIB).unwrap_or(u32::MAX).min(u32::MAX >> 3);
         let room = Semaphore::new(room_kib as usize);
-        Self { cache, flights: Flights::new(), room, room_kib, store, runtime, settings, metrics, tasks }
+        let requests = AtomicUsize::new(0);
+        Self { cache, flights: Flights::new(), room, room_kib, requests, store, runtime, settings, metrics, tasks }
     }
 
     /// Finds the first of `blocks`; if it is neither in memory nor on its way, asks for as many of them as aren't either.
@@ -84,7 +109,7 @@ impl Blocks {
         let (segment, first) = (target.segment.id.uuid, blocks.start);
         if let Some(entry) = self.cache.get(&(segment, first)) {
             self.metrics.block_hits.increment();
-            return Found::Here(entry.value().clone());
+            return Found::Here(Arc::clone(entry.value()));
         }
         let mut flights = self.flights.0.lock();
         if let Some(flight) = flights.get(&(segment, first)) {
@@ -94,23 +119,70 @@ impl Blocks {
         // A flight may have landed between the two looks.
         if let Some(entry) = self.cache.get(&(segment, first)) {
             self.metrics.block_hits.increment();
-            return Found::Here(entry.value().clone());
+            return Found::Here(Arc::clone(entry.value()));
         }
-        let is_wanted = |block: &u64| {
-            *block == first || !(self.cache.contains(&(segment, *block)) || flights.contains_key(&(segment, *block)))
-        };
-        let end = first + blocks.take_while(is_wanted).count() as u64;
-        let run = first..end.max(first + 1);
+        let missing = blocks.skip(1).take_while(|block| self.is_missing(&flights, (segment, *block))).count() as u64;
+        let run = first..first + 1 + missing;
         self.metrics.block_misses.add(run.end - run.start);
+        Found::Coming(self.launch(&mut flights, target, run, false))
+    }
+
+    /// The bytes of a block, now that somebody wants them.
+    pub(super) fn bytes(&self, kept: &Kept) -> Bytes {
+        if kept.is_unread() && kept.is_unread.swap(false, Ordering::Relaxed) {
+            self.metrics.ahead_used.add(kept.data.len() as u64);
+        }
+        kept.data.clone()
+    }
+
+    /// Asks for what of `blocks` is neither in memory nor on its way, before somebody wants it. False, and nothing is asked
+    /// for, while there is no room beside what others wait for.
+    pub(super) fn read_ahead(self: &Arc<Self>, target: &Arc<Target>, blocks: Range<u64>) -> bool {
+        let is_full = self.room.available_permits() <= self.room_kib as usize / 2;
+        if is_full || self.requests.load(Ordering::Relaxed) >= REQUESTS_MAX {
+            return false;
+        }
+        let segment = target.segment.id.uuid;
+        let mut flights = self.flights.0.lock();
+        let mut next = blocks.start;
+        while next < blocks.end {
+            let missing = (next..blocks.end).take_while(|block| self.is_missing(&flights, (segment, *block))).count();
+            let run = next..next + missing as u64;
+            next = run.end + 1;
+            if !run.is_empty() {
+                let bytes = target.stored_range(run.clone());
+                self.metrics.ahead_asked.add(bytes.end - bytes.start);
+                // Lands in the cache, whoever waits for it.
+                drop(self.launch(&mut flights, target, run, true));
+            }
+        }
+        true
+    }
+
+    fn is_missing(&self, flights: &HashMap<Key, Flight<Arc<Run>>>, key: Key) -> bool {
+        !(self.cache.contains(&key) || flights.contains_key(&key))
+    }
+
+    fn launch(
+        self: &Arc<Self>,
+        flights: &mut HashMap<Key, Flight<Arc<Run>>>,
+        target: &Arc<Target>,
+        run: Range<u64>,
+        is_ahead: bool,
+    ) -> Flight<Arc<Run>> {
+        let segment = target.segment.id.uuid;
         let (land, flight) = Flights::<Key, Arc<Run>>::start(target.key.as_str());
         flights.extend(run.clone().map(|block| ((segment, block), flight.clone())));
-        drop(flights);
         let (blocks, target, own) = (Arc::clone(self), Arc::clone(target), flight.clone());
+        // Counted before it begins: what is read ahead next must see it.
+        self.requests.fetch_add(1, Ordering::Relaxed);
+        let request = Request(Arc::clone(self));
         self.runtime.spawn(async move {
+            let _request = request;
             let _forget = Forget { blocks: &blocks, segment, run: run.clone(), own: &own };
-            let _ = land.send(blocks.fly(&target, run, &own).await);
+            let _ = land.send(blocks.fly(&target, run, is_ahead, &own).await);
         });
-        Found::Coming(flight)
+        flight
     }
 
     /// Drops what is known of a deleted segment of `count` blocks, and what is on its way.
@@ -132,11 +204,12 @@ impl Blocks {
         &self,
         target: &Arc<Target>,
         run: Range<u64>,
+        is_ahead: bool,
         own: &Flight<Arc<Run>>,
     ) -> Result<Arc<Run>, StorageError> {
         let Some(_running) = self.tasks.begin() else { return Err(StorageError::Closed { action: "get" }) };
         tokio::select! {
-            run = self.load_or_wait(target, run, own) => run,
+            run = self.load_or_wait(target, run, is_ahead, own) => run,
             () = self.tasks.closing() => {
                 Err(StorageError::Cancelled { action: "get", object: target.key.to_string().into() })
             }
@@ -147,16 +220,17 @@ impl Blocks {
         &self,
         target: &Arc<Target>,
         run: Range<u64>,
+        is_ahead: bool,
         own: &Flight<Arc<Run>>,
     ) -> Result<Arc<Run>, StorageError> {
-        let loaded = self.load(target, run).await;
+        let loaded = self.load(target, run, is_ahead).await;
         match &loaded {
             Ok(run) => {
                 let flights = self.flights.0.lock();
-                for (block, data) in run.blocks.clone().zip(&run.data) {
+                for (block, kept) in run.blocks.clone().zip(&run.data) {
                     let key = (target.segment.id.uuid, block);
                     if Flights::is_joined(&flights, &key, own) {
-                        self.cache.insert(key, data.clone());
+                        self.cache.insert(key, Arc::clone(kept));
                     }
                 }
                 drop(flights);
@@ -168,7 +242,7 @@ impl Blocks {
         loaded
     }
 
-    async fn load(&self, target: &Arc<Target>, run: Range<u64>) -> Result<Arc<Run>, StorageError> {
+    async fn load(&self, target: &Arc<Target>, run: Range<u64>, is_ahead: bool) -> Result<Arc<Run>, StorageError> {
         let range = target.stored_range(run.clone());
         let _room = self.room_for(target, target.memory_bytes(&run)).await?;
         let bytes = i64::try_from(range.end - range.start).unwrap_or(i64::MAX);
@@ -200,12 +274,8 @@ impl Blocks {
             place: format!("chunk {block}").into(),
             why: why.into(),
         })?;
-        Ok(Arc::new(Run { blocks: run, data }))
-    }
-
-    /// Whether there is room for what nobody waits for yet.
-    pub(super) fn has_room_to_read_ahead(&self) -> bool {
-        self.room.available_permits() > self.room_kib as usize / 2
+        let keep = |data| Arc::new(Kept { data, is_unread: AtomicBool::new(is_ahead) });
+        Ok(Arc::new(Run { blocks: run, data: data.into_iter().map(keep).collect() }))
     }
 
     async fn room_for(&self, target: &Target, bytes: u64) -> Result<SemaphorePermit<'_>, StorageError> {
@@ -237,16 +307,35 @@ impl Blocks {
     }
 }
 
-/// Counts what makes room for others.
-struct Leaves(Evictions);
+/// Counts a request until its task has ended.
+struct Request(Arc<Blocks>);
 
-impl EventListener for Leaves {
+impl Drop for Request {
+    fn drop(&mut self) {
+        self.0.requests.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// Hears what leaves the cache.
+struct Leaving<F> {
+    wasted: Counter,
+    evictions: Evictions,
+    thrown_away: F,
+}
+
+impl<F: Fn(KafkaUuid) + Send + Sync + 'static> EventListener for Leaving<F> {
     type Key = Key;
-    type Value = Bytes;
+    type Value = Arc<Kept>;
 
-    fn on_leave(&self, reason: Event, _: &Key, data: &Bytes) {
+    fn on_leave(&self, reason: Event, (segment, _): &Key, kept: &Arc<Kept>) {
         if reason == Event::Evict {
-            self.0.count(data.len());
+            self.evictions.count(kept.data.len());
+        }
+        if kept.is_unread() {
+            self.wasted.add(kept.data.len() as u64);
+            if reason == Event::Evict {
+                (self.thrown_away)(*segment);
+            }
         }
     }
 }

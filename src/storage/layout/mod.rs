@@ -12,4 +12,4 @@ mod place;
 
 pub use key::ObjectKey;
 pub use lead::Lead;
-pub use place::{Place, PlaceError};
+pub use place::{CUSTOM_METADATA_BYTES_MAX, Place, PlaceError};

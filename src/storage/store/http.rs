@@ -56,6 +56,25 @@ impl BoundedTransport {
     }
 }
 
+/// What the HTTP client is handed at once. It copies that before it encrypts it: a part handed over whole would be in memory
+/// twice, and out of the processor's cache before it is encrypted.
+const SLICE: usize = 64 << 10;
+
+/// The same bytes in pieces of at most [`SLICE`], nothing copied.
+fn in_slices(body: Buffer) -> Buffer {
+    if body.len() <= SLICE {
+        return body;
+    }
+    let mut slices = Vec::with_capacity(body.len() / SLICE + 2);
+    for mut piece in body {
+        while piece.len() > SLICE {
+            slices.push(piece.split_to(SLICE));
+        }
+        slices.push(piece);
+    }
+    Buffer::from(slices)
+}
+
 fn too_late(what: &'static str, waited: Duration) -> Error {
     Error::new(ErrorKind::Unexpected, format!("{what} within {} ms", waited.as_millis())).set_temporary()
 }
@@ -64,7 +83,7 @@ impl HttpTransport for BoundedTransport {
     async fn fetch(&self, request: Request<Buffer>) -> Result<Response<HttpBody>> {
         let is_delete = request.method() == Method::DELETE;
         let bound = self.attempt_timeout + Duration::from_secs(request.body().len() as u64 >> 20);
-        let response = tokio::time::timeout(bound, self.inner.fetch(request))
+        let response = tokio::time::timeout(bound, self.inner.fetch(request.map(in_slices)))
             .await
             .map_err(|_| too_late("no answer", bound))??;
         let idle = self.attempt_timeout;
@@ -105,5 +124,24 @@ impl<S: Stream<Item = Result<Buffer>> + Unpin> Stream for IdleTimeout<S> {
             Poll::Ready(()) => Poll::Ready(Some(Err(too_late("the answer stopped, and nothing came", self.idle)))),
             Poll::Pending => Poll::Pending,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+
+    use super::*;
+
+    #[test]
+    fn a_large_body_is_handed_over_in_small_pieces_that_are_its_bytes() {
+        let bytes: Vec<u8> = (0..3 * SLICE + 7).map(|i| (i % 251) as u8).collect();
+        for cut in [0, 1, SLICE, 2 * SLICE + 1] {
+            let body = Buffer::from(vec![Bytes::from(bytes[..cut].to_vec()), Bytes::from(bytes[cut..].to_vec())]);
+            let sliced = in_slices(body);
+            assert_eq!(sliced.to_vec(), bytes, "cut at {cut}");
+            assert!(sliced.into_iter().all(|piece| piece.len() <= SLICE));
+        }
+        assert_eq!(in_slices(Buffer::from(vec![1_u8; SLICE])).count(), 1);
     }
 }

@@ -121,15 +121,23 @@ impl Uploader {
             Err(error) => (error, Some(answer)),
         };
         copying.ended(CopyEnd::Failed { is_removed: false });
-        {
+        // The broker deletes at once what it is told has failed.
+        let unanswered = {
             let removal = self.cleaner.remove(key, &mut left);
             tokio::pin!(removal);
-            let is_removed = tokio::time::timeout(CLEANUP_WAIT, &mut removal).await.is_ok();
-            let _ = answer.map(|answer| answer.send(Err(error.clone())));
-            if !is_removed {
-                removal.await;
+            match tokio::time::timeout(CLEANUP_WAIT, &mut removal).await {
+                Ok(()) => answer,
+                Err(_) => {
+                    let _ = answer.map(|answer| answer.send(Err(error.clone())));
+                    removal.await;
+                    None
+                }
             }
+        };
+        if left.is_over(&error) {
+            copying.removed();
         }
+        let _ = unanswered.map(|answer| answer.send(Err(error.clone())));
         if self.cleaner.remove_late(key, left, &error).await {
             copying.removed();
         }

@@ -237,6 +237,11 @@ impl MetadataLog for KafkaLog {
         self.inner.ask("ask which topics there are", question).await
     }
 
+    async fn why_silent(&self, partition: i32) -> Option<String> {
+        let question = move |inner: &Inner, admin: &Admin| Ok(topic::why_silent(admin, partition, &|| inner.closed()));
+        self.inner.ask("ask for a partition's leader", question).await.ok()
+    }
+
     /// Readers end by themselves when their owner drops them; they are woken and told.
     async fn close(&self) {
         let inner = &self.inner;

@@ -135,6 +135,19 @@ pub(super) fn look(
     }
 }
 
+/// Why a partition may show nothing, as far as brokers tell.
+pub(super) fn why_silent(admin: &Admin, partition: i32, stop: &dyn Fn() -> bool) -> String {
+    let leaders = match admin.describe(TOPIC, DESCRIBE_TIMEOUT, stop) {
+        Ok(found) => found.leaders,
+        Err(failed) => return format!("no broker tells who leads it: {}", failed.reason),
+    };
+    match usize::try_from(partition).ok().and_then(|index| leaders.get(index)) {
+        Some(-1) => "no broker that is up has it, so nobody leads it".to_owned(),
+        Some(leader) => format!("broker {leader} leads it and does not answer"),
+        None => format!("the topic has {} partitions", leaders.len()),
+    }
+}
+
 /// What else can be had of a topic that there is: whoever may read it need not be allowed to see its settings.
 fn facts(admin: &Admin, partitions: i32, timeout: Duration, stop: &dyn Fn() -> bool) -> LogShape {
     let mut shape = LogShape::of(partitions);

@@ -10,6 +10,7 @@ mod life;
 mod replaced;
 mod rereading;
 mod robustness;
+mod said;
 mod scripted;
 mod startup;
 mod stress;

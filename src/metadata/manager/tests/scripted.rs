@@ -33,6 +33,8 @@ pub(super) struct ScriptedLog {
     /// While true, readers see neither records nor ends.
     pub(super) is_reading_held: AtomicBool,
     shown: Mutex<Option<usize>>,
+    /// What is said of a partition that shows nothing.
+    pub(super) why_silent: Mutex<Option<String>>,
     /// Told by the next polls.
     pub(super) troubles: Mutex<VecDeque<(Option<i32>, LogError)>>,
     /// Results of the next polls.
@@ -80,6 +82,7 @@ impl ScriptedLog {
             are_appends_held: watch::Sender::new(false),
             is_reading_held: AtomicBool::new(false),
             shown: Mutex::default(),
+            why_silent: Mutex::default(),
             troubles: Mutex::default(),
             poll_failures: Mutex::default(),
             reader_failures: Mutex::default(),
@@ -233,6 +236,10 @@ impl MetadataLog for Handle {
             Some((presence, led_here)) => Ok(Presence { topics: vec![presence; topics.len()], led_here }),
             None => Err(LogError::Unsupported { what: "ask".to_owned(), log: "scripted log".to_owned() }),
         }
+    }
+
+    async fn why_silent(&self, _partition: i32) -> Option<String> {
+        self.0.why_silent.lock().clone()
     }
 
     async fn close(&self) {

@@ -81,11 +81,12 @@ pub(super) unsafe extern "C" fn on_log(
 
 /// From syslog's levels. A broker that is away is said again and again, by facility FAIL; whoever waits for it is told by
 /// an error of its own. So it is with a client that failed for good, which its owner asks for, with a coordinator that is
-/// still loading, which every cluster's first start has, and with a connection that is given up for a better known one.
+/// still loading, which every cluster's first start has, and with a connection that is given up for a better known one. What
+/// a log's reader finds at an offset that is gone (OFFSET) it tells itself, where it is a loss.
 fn severity(level: c_int, facility: &str, line: &str) -> Level {
     let is_usual = facility == "GETPID" && (line.contains("load in progress") || line.contains("handle destroyed"));
     match level {
-        _ if matches!(facility, "FAIL" | "ERROR" | "FATAL") || is_usual => Level::DEBUG,
+        _ if matches!(facility, "FAIL" | "ERROR" | "FATAL" | "OFFSET") || is_usual => Level::DEBUG,
         ..=3 => Level::ERROR,
         4 => Level::WARN,
         5 => Level::INFO,
@@ -109,6 +110,9 @@ mod tests {
             severity(2, "FATAL", "[thrd:main]: Fatal error: Broker: Cluster authorization failed"),
             Level::DEBUG
         );
+        let line =
+            "__remote_log_metadata [0]: offset reset (at offset 6 (leader epoch 0), broker 1) to offset BEGINNING";
+        assert_eq!(severity(4, "OFFSET", line), Level::DEBUG);
         assert_eq!(severity(4, "GETPID", "Cluster authorization failed"), Level::WARN);
         assert_eq!(severity(3, "FAIL", "Connection refused"), Level::DEBUG);
         assert_eq!(severity(3, "CONFWARN", "x"), Level::ERROR);

@@ -136,7 +136,7 @@ public final class Bench {
             number("segments", 343), number("deleted", 257));
         boolean keyed = options.containsKey("keyed");
         try (LogFiles files = new LogFiles(Path.of(options.get("into")), METADATA_PARTITIONS, keyed, number("roll", 1 << 30))) {
-            System.err.println(files.write(history) + " records");
+            System.err.println(files.write(history, options.containsKey("live")) + " records");
         }
     }
 

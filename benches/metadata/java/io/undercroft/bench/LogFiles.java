@@ -37,15 +37,16 @@ final class LogFiles implements AutoCloseable {
         this.isKeyed = isKeyed;
     }
 
-    long write(History history) throws IOException {
-        for (int segment = 0; segment < history.segments; segment++) {
+    /** The whole history; with {@code isLiveOnly} what a log cleaner can't take away of it. */
+    long write(History history, boolean isLiveOnly) throws IOException {
+        for (int segment = isLiveOnly ? history.deleted : 0; segment < history.segments; segment++) {
             for (int number = 0; number < history.partitions; number++) {
                 TopicIdPartition of = history.partition(number);
                 String key = History.key(of, segment);
                 put(of, key, history.begun(of, segment));
                 put(of, key + ":UPDATE", history.entered(of, segment, RemoteLogSegmentState.COPY_SEGMENT_FINISHED));
                 int expired = segment - history.live();
-                if (expired >= 0) {
+                if (expired >= 0 && !isLiveOnly) {
                     delete(history, of, expired);
                 }
             }

@@ -1,20 +1,19 @@
 //! The storage side's configuration, checked and typed.
 
+mod fetch;
+mod store;
+mod upload;
+
 use std::time::Duration;
 
 use super::breaker::BreakerSettings;
 use super::transform::KeyPairFiles;
-use crate::config::{Config, ConfigError, Key, Side, storage as keys};
+use crate::config::{Config, ConfigError, Side, storage as keys};
 
-/// First requests of reads that are kept whatever the cache's size: a broker throws away what took it longer than 500 ms
-/// and asks again, so without these a slow store would get nobody anywhere. Some more than a broker has readers (10).
-const WINDOWS_KEPT: usize = 16;
-/// All indexes of most segments: a broker asks for them one by one.
-const INDEX_CACHE_MIN: usize = 1 << 20;
-/// A broker reads a segment and its indexes in many calls, each of which needs the manifest.
-const MANIFEST_CACHE_MIN: usize = 64;
-/// What a request may be longer than its window.
-const MAX_BLOCK: u64 = 1 << 25;
+pub(super) use fetch::FetchSettings;
+pub(super) use store::{CallSettings, S3Settings, StoreKind, StoreSettings};
+pub(super) use upload::UploadSettings;
+use upload::{KEY_FILES, key_file, key_pair_ids, key_pairs};
 
 /// Deletes in a row that fail before the next ones are handed over untried. Few, because a broker that deletes a topic
 /// waits for one after the other, on a thread that all its topics need.
@@ -33,70 +32,6 @@ pub(super) struct Settings {
     pub(super) warnings: Vec<String>,
 }
 
-#[derive(Debug, Clone)]
-pub(super) struct StoreSettings {
-    pub(super) kind: StoreKind,
-    pub(super) calls: CallSettings,
-    /// `storage.opendal.*`, the prefix taken off.
-    pub(super) driver: Vec<(String, String)>,
-}
-
-#[derive(Debug, Clone)]
-pub(super) enum StoreKind {
-    Filesystem {
-        root: String,
-    },
-    S3(Box<S3Settings>),
-    /// For tests: gone with the manager.
-    Memory,
-}
-
-#[derive(Clone)]
-pub(super) struct S3Settings {
-    pub(super) bucket: String,
-    pub(super) region: String,
-    pub(super) endpoint: Option<String>,
-    pub(super) is_path_style: bool,
-    pub(super) storage_class: Option<String>,
-    pub(super) access_key: Option<String>,
-    pub(super) secret_key: Option<String>,
-    pub(super) session_token: Option<String>,
-    pub(super) is_certificate_checked: bool,
-}
-
-impl std::fmt::Debug for S3Settings {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("S3Settings")
-            .field("bucket", &self.bucket)
-            .field("endpoint", &self.endpoint)
-            .finish_non_exhaustive()
-    }
-}
-
-/// Bounds of a call to the store.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct CallSettings {
-    pub(super) call_timeout: Duration,
-    pub(super) attempt_timeout: Duration,
-    pub(super) connect_timeout: Duration,
-    pub(super) idle_connections: usize,
-    pub(super) attempts: u32,
-    pub(super) retry_delay: Duration,
-}
-
-#[derive(Debug, Clone, Copy)]
-pub(super) struct UploadSettings {
-    pub(super) part_size: u64,
-    pub(super) parts_in_flight: usize,
-    pub(super) memory: u64,
-    pub(super) timeout: Duration,
-    pub(super) no_progress: Duration,
-    pub(super) cleanup: Duration,
-    /// How long a request that was given up may take to be done all the same.
-    pub(super) grace: Duration,
-    pub(super) bytes_per_second: Option<u64>,
-}
-
 /// When the store counts as down, and what then happens to deletes.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct OutageSettings {
@@ -105,54 +40,19 @@ pub(super) struct OutageSettings {
     pub(super) handover: Duration,
 }
 
-#[derive(Debug, Clone, Copy)]
-pub(super) struct FetchSettings {
-    pub(super) chunk_cache: usize,
-    pub(super) index_cache: usize,
-    /// Manifests.
-    pub(super) manifest_cache: usize,
-    /// Bytes under way for all reads together.
-    pub(super) memory: u64,
-    /// How long a read waits for its share of that.
-    pub(super) patience: Duration,
-    pub(super) window_min: u64,
-    pub(super) window_max: u64,
-    pub(super) failure_delay: Duration,
-}
-
 impl Settings {
     pub(super) fn parse(config: &Config) -> Result<Self, ConfigError> {
         let warnings = warnings(config)?;
-        let window_min = config.unsigned(&keys::WINDOW_MIN)?;
-        let store = store(config)?;
+        let store = StoreSettings::parse(config)?;
         let uploads = BreakerSettings {
             failures: size(config.unsigned(&keys::OUTAGE_FAILURES)?),
             window: config.millis(&keys::OUTAGE_WINDOW)?,
             interval: config.millis(&keys::OUTAGE_INTERVAL)?,
         };
-        let window_max = config.unsigned(&keys::WINDOW_MAX)?.max(window_min);
         Ok(Self {
             key_prefix: key_prefix(config)?,
-            upload: UploadSettings {
-                part_size: part_size(&store, config)?,
-                parts_in_flight: size(config.unsigned(&keys::PARTS_IN_FLIGHT)?),
-                memory: config.unsigned(&keys::UPLOAD_MEMORY)?,
-                timeout: config.millis(&keys::UPLOAD_TIMEOUT)?,
-                no_progress: config.millis(&keys::UPLOAD_NO_PROGRESS)?,
-                cleanup: config.millis(&keys::CLEANUP_TIMEOUT)?,
-                grace: config.millis(&keys::S3_ATTEMPT_TIMEOUT)?,
-                bytes_per_second: config.integer(&keys::UPLOAD_RATE)?.and_then(|rate| u64::try_from(rate).ok()),
-            },
-            fetch: FetchSettings {
-                chunk_cache: bound(config, &keys::CHUNK_CACHE_SIZE)?.max(size(window_min) * WINDOWS_KEPT),
-                index_cache: bound(config, &keys::INDEX_CACHE_SIZE)?.max(INDEX_CACHE_MIN),
-                manifest_cache: bound(config, &keys::MANIFEST_CACHE_SIZE)?.max(MANIFEST_CACHE_MIN),
-                memory: config.unsigned(&keys::FETCH_MEMORY)?.max(window_max + MAX_BLOCK),
-                patience: config.millis(&keys::S3_CALL_TIMEOUT)?,
-                window_min,
-                window_max,
-                failure_delay: config.millis(&keys::FAILURE_DELAY)?,
-            },
+            upload: UploadSettings::parse(config, &store)?,
+            fetch: FetchSettings::parse(config)?,
             outage: OutageSettings {
                 uploads,
                 deletes: BreakerSettings { failures: DELETE_FAILURES, ..uploads },
@@ -181,48 +81,8 @@ fn key_prefix(config: &Config) -> Result<String, ConfigError> {
     Ok(prefix.to_owned())
 }
 
-/// The two files of a key pair.
-const KEY_FILES: [&str; 2] = ["public", "private"];
-
-fn key_pair_ids(config: &Config) -> impl Iterator<Item = &str> {
-    let ids = config.text(&keys::KEY_PAIRS).unwrap_or_default();
-    ids.split(',').map(str::trim).filter(|id| !id.is_empty())
-}
-
-fn key_file(id: &str, which: &str) -> String {
-    format!("{}{id}.{which}.key.file", keys::KEY_PAIR_PREFIX)
-}
-
-/// Files of the key pairs. Needed for reading, whether encryption is on or not.
-fn key_pairs(config: &Config) -> Vec<KeyPairFiles> {
-    let file = |id: &str, which: &str| {
-        let path = config.raw(&key_file(id, which))?.trim();
-        (!path.is_empty()).then(|| path.into())
-    };
-    let [public, private] = KEY_FILES;
-    let pairs = key_pair_ids(config);
-    pairs.map(|id| KeyPairFiles { id: id.to_owned(), public: file(id, public), private: file(id, private) }).collect()
-}
-
-/// What is read, checked and handed to a folder at a time. The bytes are still in the processor's cache when they are
-/// written: with parts of 8 MiB a copy takes more than twice the CPU time.
-const FOLDER_PART_SIZE: u64 = 1 << 20;
-
-fn part_size(store: &StoreSettings, config: &Config) -> Result<u64, ConfigError> {
-    match store.kind {
-        StoreKind::Filesystem { .. } => Ok(FOLDER_PART_SIZE),
-        StoreKind::S3(_) | StoreKind::Memory => config.unsigned(&keys::S3_PART_SIZE),
-    }
-}
-
 fn size(number: u64) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
-}
-
-/// A size of a cache, where -1 means no bound.
-fn bound(config: &Config, key: &'static Key) -> Result<usize, ConfigError> {
-    let number = config.integer(key)?.unwrap_or(-1);
-    Ok(u64::try_from(number).map_or(usize::MAX / 4, size))
 }
 
 fn warnings(config: &Config) -> Result<Vec<String>, ConfigError> {
@@ -257,103 +117,6 @@ fn warnings(config: &Config) -> Result<Vec<String>, ConfigError> {
 /// Keys that are set to what holds anyway, or that mean nothing while nothing is encrypted.
 fn is_harmless(name: &str) -> bool {
     keys::NOT_YET.iter().any(|(known, _, _)| *known == name) || name == "encryption.key.pair.id"
-}
-
-fn store(config: &Config) -> Result<StoreSettings, ConfigError> {
-    let class = config.required(&keys::BACKEND, "it says where segments are kept: `filesystem` or `s3`")?;
-    let kind = match class.trim() {
-        "filesystem" | "fs" | "io.aiven.kafka.tieredstorage.storage.filesystem.FileSystemStorage" => {
-            let root = config.required(&keys::ROOT, "the `filesystem` store needs a folder")?;
-            StoreKind::Filesystem { root: root.to_owned() }
-        }
-        "s3" | "io.aiven.kafka.tieredstorage.storage.s3.S3Storage" => StoreKind::S3(Box::new(s3(config)?)),
-        "memory" => StoreKind::Memory,
-        "gcs"
-        | "azure"
-        | "io.aiven.kafka.tieredstorage.storage.gcs.GcsStorage"
-        | "io.aiven.kafka.tieredstorage.storage.azure.AzureBlobStorage" => {
-            return Err(ConfigError::Unsupported {
-                key: keys::BACKEND.name.to_owned(),
-                value: class.to_owned(),
-                why: "this version has `filesystem` and `s3`".to_owned(),
-            });
-        }
-        _ => {
-            return Err(ConfigError::BadValue {
-                key: keys::BACKEND.name.to_owned(),
-                value: class.to_owned(),
-                why: "no such store".to_owned(),
-                range: "filesystem, s3".to_owned(),
-            });
-        }
-    };
-    let driver =
-        config.with_prefix(keys::DRIVER_PREFIX).map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
-    let calls = CallSettings {
-        call_timeout: config.millis(&keys::S3_CALL_TIMEOUT)?,
-        attempt_timeout: config.millis(&keys::S3_ATTEMPT_TIMEOUT)?,
-        connect_timeout: config.millis(&keys::CONNECT_TIMEOUT)?,
-        idle_connections: size(config.unsigned(&keys::IDLE_CONNECTIONS)?),
-        attempts: u32::try_from(config.unsigned(&keys::RETRY_ATTEMPTS)?).unwrap_or(u32::MAX),
-        retry_delay: config.millis(&keys::RETRY_DELAY)?,
-    };
-    Ok(StoreSettings { kind, calls, driver })
-}
-
-fn s3(config: &Config) -> Result<S3Settings, ConfigError> {
-    let own = |key: &'static Key| config.text(key).filter(|value| !value.is_empty()).map(str::to_owned);
-    let bucket = config.required(&keys::S3_BUCKET, "the `s3` store needs a bucket")?.to_owned();
-    let is_in_name = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_');
-    if !(3..=255).contains(&bucket.len()) || !bucket.bytes().all(is_in_name) || bucket.contains("..") {
-        return Err(ConfigError::BadValue {
-            key: keys::S3_BUCKET.name.to_owned(),
-            value: bucket,
-            why: "no bucket can be called so".to_owned(),
-            range: "3 to 255 letters, digits, `.`, `-` and `_`".to_owned(),
-        });
-    }
-    let endpoint = own(&keys::S3_ENDPOINT);
-    if let Some(url) = endpoint.as_deref().filter(|url| reqwest::Url::parse(url).is_err() || !url.starts_with("http")) {
-        return Err(ConfigError::BadValue {
-            key: keys::S3_ENDPOINT.name.to_owned(),
-            value: url.to_owned(),
-            why: "not a URL".to_owned(),
-            range: "http://host[:port] or https://host[:port]".to_owned(),
-        });
-    }
-    let region = match (own(&keys::S3_REGION), &endpoint) {
-        (Some(region), _) => region,
-        (None, Some(_)) => "us-east-1".to_owned(),
-        (None, None) => {
-            config.required(&keys::S3_REGION, "without an endpoint the region says where the bucket is")?.to_owned()
-        }
-    };
-    let (access_key, secret_key) = (own(&keys::AWS_ACCESS_KEY), own(&keys::AWS_SECRET_KEY));
-    for (set, missing, other) in
-        [(&access_key, &secret_key, &keys::AWS_SECRET_KEY), (&secret_key, &access_key, &keys::AWS_ACCESS_KEY)]
-    {
-        if set.is_some() && missing.is_none() {
-            return Err(ConfigError::Missing {
-                key: other.name.to_owned(),
-                why: "the other half of the key pair is set".to_owned(),
-            });
-        }
-    }
-    let is_path_style = match config.text(&keys::S3_PATH_STYLE) {
-        Some(_) => config.boolean(&keys::S3_PATH_STYLE)?,
-        None => endpoint.is_some() || bucket.contains('.'),
-    };
-    Ok(S3Settings {
-        bucket,
-        region,
-        endpoint,
-        is_path_style,
-        storage_class: own(&keys::S3_STORAGE_CLASS),
-        access_key,
-        secret_key,
-        session_token: own(&keys::AWS_SESSION_TOKEN),
-        is_certificate_checked: config.boolean(&keys::AWS_CERTIFICATE_CHECK)?,
-    })
 }
 
 #[cfg(test)]

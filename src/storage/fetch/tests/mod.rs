@@ -1,0 +1,4 @@
+//! Reads as a broker makes them, from a store that takes its time.
+
+mod ahead;
+mod ground;
