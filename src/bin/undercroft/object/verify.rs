@@ -66,7 +66,7 @@ fn verify(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let progress = Arc::new(Progress::default());
     let screen = Arc::new(Screen::new(arguments.progress, &progress));
     let shown = Arc::clone(&screen);
-    runtime.spawn(async move { shown.run().await });
+    let shows = runtime.spawn(async move { shown.run().await });
     if screen.wants_a_sum() {
         let (surveyor, scope, progress) = (surveyor.clone(), scope.clone(), Arc::clone(&progress));
         runtime.spawn(async move { surveyor.count(&scope, &progress).await });
@@ -88,6 +88,9 @@ fn verify(arguments: &Arguments) -> Result<ExitCode, Failure> {
     };
     let parallel = usize::from(arguments.parallel);
     let tally = runtime.block_on(surveyor.verify_all(&scope, depth, parallel, &progress, tell));
+    // Nothing is drawn behind the sums.
+    shows.abort();
+    let _ = runtime.block_on(shows);
     if let Some(failure) = failed {
         return Err(failure);
     }
