@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Measures our storage manager beside raw tools over the same bytes, through an https proxy that is as far away as a real store.
 # Called by `make bench-storage`. Needs Go for the tools and SeaweedFS for the store (`make weed`).
-#   run.sh [near] [far] [memory]                 what to measure (default: all)
+#   run.sh [near] [far] [sealed] [memory]        what to measure (default: all)
 #   run.sh serve                                 leaves server and proxy running and says where, until it is interrupted
 #   run.sh bench SCENARIO,… [key=value …]        one measurement against what `serve` runs; see Bench.java
 # Results are lines of JSON in $OUT/results.jsonl; report.py makes the table. N=4 segments of MIB=128, PORT=29700 and the next ones.
@@ -111,6 +111,18 @@ measure_far() {
     told bench warm,copy,seq,again,delete label=cached- n=2 fetch.chunk.cache.size=536870912
 }
 
+measure_sealed() {
+    echo "== sealed: zstd at level 3 and AES, as near" >&2
+    near
+    [ -e "$OUT/private.pem" ] || openssl genpkey -algorithm RSA -pkeyopt rsa_keygen_bits:3072 -out "$OUT/private.pem" 2> /dev/null
+    openssl pkey -in "$OUT/private.pem" -pubout -out "$OUT/public.pem"
+    local keys=encryption.key.pairs
+    set -- compression.enabled=true encryption.enabled=true encryption.key.pair.id=bench $keys=bench \
+        $keys.bench.public.key.file="$OUT/public.pem" $keys.bench.private.key.file="$OUT/private.pem"
+    told bench warm,copy,cold,seq,delete label=sealed- "$@"
+    told bench warm,copy,delete label=producer- codec=zstd "$@"
+}
+
 measure_memory() {
     echo "== memory: 10 copies at once" >&2
     far
@@ -134,7 +146,7 @@ bench)
     prepare
     serve
     : > "$OUT/results.jsonl"
-    for part in ${*:-near far memory}; do
+    for part in ${*:-near far sealed memory}; do
         "measure_$part" || echo "bench-storage: $part: something failed, see its lines" >&2
     done
     python3 "$here/report.py" "$OUT/results.jsonl"

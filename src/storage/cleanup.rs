@@ -174,7 +174,8 @@ impl Cleaner {
             None => Ok(()),
         };
         left.is_abort_refused = aborted.is_err();
-        if left.object_may_exist {
+        // Uploads whose beginning was never answered are found by a delete only.
+        if left.object_may_exist || left.upload.is_some() {
             self.store.delete(std::slice::from_ref(key)).await?;
         }
         aborted

@@ -21,7 +21,8 @@ use super::tasks::{Running, Tasks};
 use super::transform::KeyRing;
 use super::upload::{Caller, Uploader};
 use super::{SegmentFiles, SegmentReader, StorageError};
-use crate::config::{Config, storage as keys};
+use crate::config::storage::KEY_PAIR;
+use crate::config::{Config, ConfigError, storage as keys};
 use crate::metrics::Registry;
 use crate::model::{IndexType, SegmentLedger, SegmentMetadata, SegmentObjects};
 
@@ -97,6 +98,10 @@ impl StorageManager {
         for warning in warnings {
             tracing::warn!("{warning}");
         }
+        if let Some(id) = &settings.transform.key_pair {
+            // Else the first copy would find out.
+            key_ring.check(id).map_err(|error| ConfigError::bad_value(&KEY_PAIR, id, &error.to_string()))?;
+        }
         let manager = Self::with_store(settings, key_ring, store, env.runtime, metrics, registry);
         manager.check_in_background();
         Ok(manager)
@@ -120,12 +125,14 @@ impl StorageManager {
         let uploader = Uploader::new(
             Arc::clone(&store),
             settings.upload,
+            settings.transform,
+            key_ring.clone(),
             metrics.clone(),
             cleaner.clone(),
             of_uploader,
             tasks.clone(),
         );
-        let key_prefix: Arc<str> = settings.key_prefix.into();
+        let key_prefix: Arc<str> = settings.key_prefix.as_str().into();
         let fetcher = Fetcher::new(
             Arc::clone(&store),
             runtime.clone(),
@@ -133,6 +140,7 @@ impl StorageManager {
             key_ring,
             metrics.clone(),
             tasks.clone(),
+            settings.disk,
             next_segment(&joint, &key_prefix, store.name()),
         );
         let registry = Arc::new(registry);
@@ -329,6 +337,7 @@ impl StorageManager {
     /// `upload.cleanup.timeout.ms` and some 3 seconds. Readers answer `Closed` from now on. May be called again.
     pub async fn close(&self) {
         self.inner.tasks.close().await;
+        self.inner.fetcher.close().await;
     }
 
     fn begin(&self, action: &'static str) -> Result<Running, StorageError> {

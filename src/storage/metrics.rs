@@ -10,6 +10,7 @@ use self::ages::CopyAges;
 pub(super) use self::http::{Ending, HttpMeters, Operation};
 use self::topics::TopicMetrics;
 use super::StorageError;
+use super::cache::DiskMeters;
 use super::store::StoreMeters;
 use crate::metrics::{Counter, Gauge, Registry, Timer};
 use crate::model::SegmentMetadata;
@@ -38,6 +39,7 @@ pub(super) struct StorageMetrics {
     pub(super) block_misses: Counter,
     pub(super) block_joins: Counter,
     pub(super) block_bytes: Gauge,
+    pub(super) disk: DiskMeters,
     pub(super) ahead_asked: Counter,
     pub(super) ahead_used: Counter,
     pub(super) ahead_wasted: Counter,
@@ -140,6 +142,14 @@ impl StorageMetrics {
             entries: counter("block-cache-evictions-total", "Blocks that left memory to make room"),
             bytes: counter("block-cache-evicted-bytes-total", "Bytes of blocks that left memory to make room"),
         };
+        let disk = DiskMeters {
+            hits: counter("disk-cache-hits-total", "Blocks that a read found in the disk cache"),
+            dropped: counter(
+                "disk-cache-dropped-total",
+                "Blocks in the disk cache that could not be read or were wrong",
+            ),
+            bytes_written: counter("disk-cache-write-bytes-total", "Bytes handed to the disk cache"),
+        };
         let ahead_asked = counter("read-ahead-bytes-total", "Bytes asked from the store before a read wanted them");
         let ahead_used = counter("read-ahead-used-bytes-total", "Bytes read ahead that a read wanted afterwards");
         let ahead_wasted =
@@ -213,6 +223,7 @@ impl StorageMetrics {
             block_misses,
             block_joins,
             block_bytes,
+            disk,
             ahead_asked,
             ahead_used,
             ahead_wasted,

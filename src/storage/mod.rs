@@ -12,6 +12,7 @@
 //! ```
 
 mod breaker;
+mod cache;
 mod cleanup;
 mod copies;
 mod deletion;
@@ -22,6 +23,7 @@ pub mod layout;
 mod manager;
 mod metrics;
 mod objects;
+mod preflight;
 mod segment_files;
 mod settings;
 mod store;
@@ -33,4 +35,5 @@ mod upload;
 pub use error::{Cause, StorageError};
 pub use fetch::SegmentReader;
 pub use manager::{StorageEnv, StorageManager};
+pub use preflight::{Preflight, PreflightStep, preflight};
 pub use segment_files::SegmentFiles;

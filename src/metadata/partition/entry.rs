@@ -134,6 +134,14 @@ impl PartitionState {
         self.fading.push_back((timestamp_ms, segment));
     }
 
+    /// Whether the log has nothing of the partition that is still to be known, and has been quiet for so long that nothing is
+    /// on its way. Of what is gone without keys, a reader that begins now may know nothing either.
+    #[must_use]
+    pub fn is_spent(&self, now_ms: i64) -> bool {
+        let is_empty = self.live.is_empty() && self.orphans.is_empty() && self.mark.is_none();
+        is_empty && self.work.gone_with_keys == 0 && self.newest_ms.saturating_add(FADES_AFTER_MS) < now_ms
+    }
+
     /// Forgets what is gone and has nothing that could be emptied.
     fn fade(&mut self) {
         while let Some(&(timestamp_ms, segment)) = self.fading.front()

@@ -412,3 +412,43 @@ fn an_add_that_is_repeated_behind_its_keyed_finish_leaves_nothing_to_rewrite() {
     let _ = subject.take(Some(&base), add());
     assert_eq!((subject.0.work().unkeyed_facts, subject.find(0, 0)), (0, Some(1)));
 }
+
+#[test]
+fn a_partition_is_spent_when_nothing_is_left_of_it_and_it_has_been_quiet_for_an_hour() {
+    const HOUR: i64 = 3_600_000;
+    let (segment, naming) = (id(1).uuid, Naming { epoch: LeaderEpoch(0), has_segment_id: false });
+    let key = |steps| update_key(&partition(), Offset(9), segment, naming, steps, 1);
+    let mark = crate::metadata::plan::partition_delete_key(&partition());
+    let mut state = PartitionState::new(partition());
+    assert!(state.is_spent(0), "nothing was ever known");
+    let mut take = |key: &RecordKey, body: Option<Record>| {
+        let _ = state.take(Entry { offset: 0, timestamp_ms: 5, seen_ms: 5, key: Some(key), body: body.as_ref() });
+        (state.is_spent(HOUR + 5), state.is_spent(HOUR + 6))
+    };
+    let base = key((CopyStarted, CopyStarted));
+    let gone = key((DeleteStarted, DeleteFinished));
+    let says = |state| {
+        let (update, leader_epoch) = (update(1, state), LeaderEpoch(0));
+        Some(Record::Update(UpdateRecord { update, leader_epoch, end_offset: None }))
+    };
+    let add = WholeSegment { metadata: whole(1, 0, 9, &[(0, 0)], CopyStarted), leader_epoch: LeaderEpoch(0) };
+    let delete = crate::model::PartitionDelete {
+        partition: partition(),
+        broker_id: BrokerId(0),
+        event_timestamp_ms: 0,
+        state: PartitionDeleteState::Finished,
+    };
+    let marked = PartitionDeleteRecord { delete, leader_epoch: LeaderEpoch(0), end_offset: None };
+    for (key, body) in [
+        (&base, Some(Record::Segment(add))),
+        (&key((CopyStarted, DeleteStarted)), says(DeleteStarted)),
+        (&gone, says(DeleteFinished)),
+        (&mark, Some(Record::PartitionDelete(marked))),
+        (&base, None),
+        (&key((CopyStarted, DeleteStarted)), None),
+        (&gone, None),
+    ] {
+        assert_eq!(take(key, body), (false, false), "{key}");
+    }
+    assert_eq!(take(&mark, None), (false, true));
+}

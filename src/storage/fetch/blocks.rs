@@ -8,9 +8,11 @@ use std::time::Instant;
 
 use bytes::Bytes;
 use foyer::{Cache, CacheBuilder, Event, EventListener};
+use futures_util::future::{join_all, try_join_all};
 use tokio::sync::{Semaphore, SemaphorePermit};
 
 use super::super::StorageError;
+use super::super::cache::{ChunkKey, DiskCache};
 use super::super::metrics::{Evictions, StorageMetrics};
 use super::super::settings::FetchSettings;
 use super::super::store::ObjectStore;
@@ -74,6 +76,7 @@ pub(super) struct Blocks {
     room: Semaphore,
     room_kib: u32,
     requests: AtomicUsize,
+    disk: Option<Arc<DiskCache>>,
     store: Arc<dyn ObjectStore>,
     runtime: tokio::runtime::Handle,
     settings: FetchSettings,
@@ -88,6 +91,7 @@ impl Blocks {
         settings: FetchSettings,
         metrics: StorageMetrics,
         tasks: Tasks,
+        disk: Option<Arc<DiskCache>>,
         thrown_away: impl Fn(KafkaUuid) + Send + Sync + 'static,
     ) -> Self {
         let (wasted, evictions) = (metrics.ahead_wasted.clone(), metrics.block_evictions.clone());
@@ -101,7 +105,19 @@ impl Blocks {
         let room_kib = u32::try_from(settings.memory / KIB).unwrap_or(u32::MAX).min(u32::MAX >> 3);
         let room = Semaphore::new(room_kib as usize);
         let requests = AtomicUsize::new(0);
-        Self { cache, flights: Flights::new(), room, room_kib, requests, store, runtime, settings, metrics, tasks }
+        Self {
+            cache,
+            flights: Flights::new(),
+            room,
+            room_kib,
+            requests,
+            disk,
+            store,
+            runtime,
+            settings,
+            metrics,
+            tasks,
+        }
     }
 
     /// Finds the first of `blocks`; if it is neither in memory nor on its way, asks for as many of them as aren't either.
@@ -243,8 +259,39 @@ impl Blocks {
     }
 
     async fn load(&self, target: &Arc<Target>, run: Range<u64>, is_ahead: bool) -> Result<Arc<Run>, StorageError> {
-        let range = target.stored_range(run.clone());
         let _room = self.room_for(target, target.memory_bytes(&run)).await?;
+        let mut data = self.from_disk(target, run.clone()).await;
+        let missing = gaps(&data).into_iter().map(|gap| run.start + gap.start..run.start + gap.end);
+        let brought = try_join_all(missing.map(|blocks| self.from_store(target, blocks))).await?;
+        let mut brought = brought.into_iter().flatten();
+        for block in data.iter_mut().filter(|block| block.is_none()) {
+            *block = brought.next();
+        }
+        let keep = |data| Arc::new(Kept { data, is_unread: AtomicBool::new(is_ahead) });
+        Ok(Arc::new(Run { blocks: run, data: data.into_iter().flatten().map(keep).collect() }))
+    }
+
+    /// What of `blocks` is on disk and right.
+    async fn from_disk(&self, target: &Arc<Target>, blocks: Range<u64>) -> Vec<Option<Bytes>> {
+        let Some(disk) = &self.disk else { return blocks.map(|_| None).collect() };
+        join_all(blocks.map(|block| async move {
+            let key = chunk_key(target, block);
+            if !disk.may_have(&key) {
+                return None;
+            }
+            let stored = disk.get(&key).await?;
+            let opened = self.opened(target, block..block + 1, vec![stored]).await.ok().and_then(|mut got| got.pop());
+            if opened.is_none() {
+                disk.discard(&key);
+            }
+            opened
+        }))
+        .await
+    }
+
+    /// Blocks, by one request.
+    async fn from_store(&self, target: &Arc<Target>, run: Range<u64>) -> Result<Vec<Bytes>, StorageError> {
+        let range = target.stored_range(run.clone());
         let bytes = i64::try_from(range.end - range.start).unwrap_or(i64::MAX);
         let started = Instant::now();
         self.metrics.fetch_bytes_in_flight.add(bytes);
@@ -255,9 +302,27 @@ impl Blocks {
             Ok(got) => got,
             Err(error) => return Err(self.at_block(error, target, &run).await),
         };
+        let opened = self.opened(target, run.clone(), got.clone()).await?;
+        if let Some(disk) = &self.disk {
+            let mut stored = Pieces::new(got);
+            for block in run {
+                let range = target.stored_range(block..block + 1);
+                let stored = stored.take(usize::try_from(range.end - range.start).unwrap_or(0));
+                disk.put(chunk_key(target, block), Bytes::from(stored));
+            }
+        }
+        Ok(opened)
+    }
+
+    async fn opened(
+        &self,
+        target: &Arc<Target>,
+        run: Range<u64>,
+        stored: Vec<Bytes>,
+    ) -> Result<Vec<Bytes>, StorageError> {
         let opened = if target.is_transformed() {
-            let (owned, run) = (Arc::clone(target), run.clone());
-            let opened = tokio::task::spawn_blocking(move || owned.open(run, Pieces::new(got))).await;
+            let owned = Arc::clone(target);
+            let opened = tokio::task::spawn_blocking(move || owned.open(run, Pieces::new(stored))).await;
             opened.map_err(|error| StorageError::Internal {
                 action: "get",
                 object: target.key.to_string().into(),
@@ -265,17 +330,15 @@ impl Blocks {
                 source: None,
             })?
         } else {
-            target.open(run.clone(), Pieces::new(got))
+            target.open(run, Pieces::new(stored))
         };
-        let data = opened.map_err(|(block, why)| StorageError::Corrupt {
+        opened.map_err(|(block, why)| StorageError::Corrupt {
             action: "get",
             object: target.key.to_string().into(),
             store: self.store.name().to_owned().into(),
             place: format!("chunk {block}").into(),
             why: why.into(),
-        })?;
-        let keep = |data| Arc::new(Kept { data, is_unread: AtomicBool::new(is_ahead) });
-        Ok(Arc::new(Run { blocks: run, data: data.into_iter().map(keep).collect() }))
+        })
     }
 
     async fn room_for(&self, target: &Target, bytes: u64) -> Result<SemaphorePermit<'_>, StorageError> {
@@ -305,6 +368,22 @@ impl Blocks {
         let why = format!("{why} (the object has {size} bytes and must have {})", target.object_length()).into();
         StorageError::Corrupt { action, object, store, place, why }
     }
+}
+
+fn chunk_key(target: &Target, chunk: u64) -> ChunkKey {
+    ChunkKey { segment: target.segment.id.uuid, chunk, object_length: target.object_length() }
+}
+
+/// Where nothing is, as ranges.
+fn gaps(data: &[Option<Bytes>]) -> Vec<Range<u64>> {
+    let mut gaps: Vec<Range<u64>> = Vec::new();
+    for (at, _) in (0_u64..).zip(data).filter(|(_, block)| block.is_none()) {
+        match gaps.last_mut() {
+            Some(gap) if gap.end == at => gap.end += 1,
+            _ => gaps.push(at..at + 1),
+        }
+    }
+    gaps
 }
 
 /// Counts a request until its task has ended.

@@ -8,6 +8,7 @@ use bytes::Bytes;
 use super::super::StorageError;
 use super::super::layout::ObjectKey;
 use super::super::layout::aiven::{Manifest, Names};
+use super::super::layout::compact::Footer;
 use super::super::metrics::StorageMetrics;
 use super::super::settings::FetchSettings;
 use super::super::store::ObjectStore;
@@ -28,7 +29,7 @@ const FAULTS_MAX: usize = 16;
 /// Reads segments for whoever wants to know whether they can be read.
 pub(in super::super) struct Examiner {
     finder: Finder,
-    indexes: Indexes,
+    indexes: Arc<Indexes>,
     store: Arc<dyn ObjectStore>,
     pace: Pace,
 }
@@ -50,9 +51,10 @@ impl Examiner {
         pace: Pace,
     ) -> Self {
         let tasks = Tasks::new();
-        let finder =
-            Finder::new(Arc::clone(&store), runtime.clone(), settings, key_ring, metrics.clone(), tasks.clone());
-        let indexes = Indexes::new(Arc::clone(&store), runtime, settings, metrics, tasks);
+        let of = Arc::clone(&store);
+        let indexes = Arc::new(Indexes::new(of, runtime.clone(), settings, metrics.clone(), tasks.clone()));
+        let (of, known) = (Arc::clone(&store), Arc::clone(&indexes));
+        let finder = Finder::new(of, runtime, settings, key_ring, known, metrics, tasks);
         Self { finder, indexes, store, pace }
     }
 
@@ -65,8 +67,13 @@ impl Examiner {
         prefix: &str,
     ) -> Result<Arc<Target>, StorageError> {
         let compact = Some((key.clone(), prefix.to_owned()));
-        let sought = Sought { segment: segment.clone(), size, names: Vec::new(), compact };
-        self.finder.load(&sought).await.map(Arc::new)
+        let sought = Sought { segment: segment.clone(), size, names: Vec::new(), compact, sealed: None };
+        self.finder.examine(&sought).await.map(Arc::new)
+    }
+
+    /// Whether there is the key that a footer asks for, if it does.
+    pub(in super::super) fn has_key(&self, key: &ObjectKey, footer: &Footer) -> Result<(), StorageError> {
+        self.finder.data_key(key, footer).map(|_| ())
     }
 
     /// A segment of Aiven's layout whose manifest has been read: its contents are checked, its data key unwrapped.
@@ -78,7 +85,7 @@ impl Examiner {
     ) -> Result<Arc<Target>, StorageError> {
         // A manifest that can't be read has no size, and says why right below.
         let size = Manifest::decode(manifest).map_or(0, |manifest| manifest.chunks.segment_size());
-        let sought = Sought { segment: segment.clone(), size, names: vec![names.clone()], compact: None };
+        let sought = Sought { segment: segment.clone(), size, names: vec![names.clone()], compact: None, sealed: None };
         self.finder.read_manifest(&sought, names, manifest).map(Arc::new)
     }
 

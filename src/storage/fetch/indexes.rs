@@ -14,14 +14,16 @@ use super::super::metrics::{Evictions, StorageMetrics};
 use super::super::settings::FetchSettings;
 use super::super::store::ObjectStore;
 use super::super::tasks::Tasks;
+use super::super::transform::DataKey;
 use super::flight::{Flight, Flights};
+use super::footer::read_tail;
 use super::target::{AivenBody, Body, Target};
 use crate::model::{IndexType, KafkaUuid};
 
 /// All indexes of a segment.
 pub(super) enum Tail {
     /// As stored; each is checked when it is asked for.
-    Compact { footer: Footer, bytes: Bytes },
+    Compact { footer: Footer, bytes: Bytes, data_key: Option<DataKey> },
     /// Taken out and decrypted.
     Aiven(Vec<(IndexType, Bytes)>),
 }
@@ -36,7 +38,7 @@ impl Tail {
 
     fn index(&self, index: IndexType) -> Result<Option<Bytes>, FooterError> {
         match self {
-            Self::Compact { footer, bytes } => footer.index(bytes, index),
+            Self::Compact { footer, bytes, data_key } => footer.plain_index(bytes, index, data_key.as_ref()),
             Self::Aiven(indexes) => Ok(indexes.iter().find(|(of, _)| *of == index).map(|(_, bytes)| bytes.clone())),
         }
     }
@@ -169,7 +171,8 @@ impl Indexes {
     /// Asks the store, past the cache.
     pub(super) async fn load(&self, target: &Target) -> Result<Arc<Tail>, StorageError> {
         match &target.body {
-            Body::Compact(place) => self.load_compact(target, place).await,
+            Body::Compact(place) => self.load_compact(target, place, None).await,
+            Body::Sealed(sealed) => self.load_compact(target, &sealed.place, sealed.data_key.clone()).await,
             Body::Aiven(aiven) => self.load_aiven(aiven).await,
         }
     }
@@ -186,25 +189,19 @@ impl Indexes {
         Ok(Arc::new(Tail::Aiven(opened)))
     }
 
-    async fn load_compact(&self, target: &Target, place: &Place) -> Result<Arc<Tail>, StorageError> {
-        let bytes = joined(&self.store.get(&target.key, place.data_length..place.object_length()).await?);
-        let footer = Footer::decode(&bytes, place.object_length())
-            .map_err(|error| self.corrupt(target, "the footer", &error))?;
-        let segment = &target.segment;
-        let is_ours = footer.segment_id == segment.id.uuid
-            && footer.topic_id == segment.id.partition.topic_id
-            && footer.partition == segment.id.partition.partition
-            && footer.start_offset == segment.start_offset.0
-            && footer.segment_size == target.size
-            && footer.data_length == place.data_length;
-        if !is_ours {
-            let why = FooterError::Corrupt(format!(
-                "it belongs to segment {} of {}-{} from offset {}",
-                footer.segment_id, footer.topic_id, footer.partition, footer.start_offset
-            ));
-            return Err(self.corrupt(target, "the footer", &why));
-        }
-        Ok(Arc::new(Tail::Compact { footer, bytes }))
+    async fn load_compact(
+        &self,
+        target: &Target,
+        place: &Place,
+        data_key: Option<DataKey>,
+    ) -> Result<Arc<Tail>, StorageError> {
+        let (footer, bytes) = read_tail(self.store.as_ref(), &target.key, &target.segment, place).await?;
+        Ok(Arc::new(Tail::Compact { footer, bytes, data_key }))
+    }
+
+    /// Keeps what somebody else got.
+    pub(super) fn keep(&self, segment: KafkaUuid, footer: Footer, bytes: Bytes, data_key: Option<DataKey>) {
+        self.cache.insert(segment, Arc::new(Tail::Compact { footer, bytes, data_key }));
     }
 
     /// "Not found" is how a segment says that it has no transaction index; an object that is missing while its manifest is

@@ -36,6 +36,7 @@ pub(super) use self::streams::AheadSettings;
 use self::streams::Streams;
 pub(super) use self::target::{Located, Target, key_of, lead_of};
 use super::StorageError;
+use super::cache::{DiskCache, DiskSettings};
 use super::layout::Lead;
 use super::layout::compact::block_count;
 use super::metrics::StorageMetrics;
@@ -51,6 +52,7 @@ pub(super) struct Fetcher {
     finder: Arc<Finder>,
     indexes: Arc<Indexes>,
     ahead: Arc<Ahead>,
+    disk: Option<Arc<DiskCache>>,
     settings: FetchSettings,
     metrics: StorageMetrics,
     tasks: Tasks,
@@ -64,19 +66,31 @@ impl Fetcher {
         key_ring: KeyRing,
         metrics: StorageMetrics,
         tasks: Tasks,
+        disk: Option<DiskSettings>,
         next_segment: NextSegment,
     ) -> Self {
+        let disk = disk.map(|disk| Arc::new(DiskCache::open(disk, &runtime, metrics.disk.clone())));
         let streams = Arc::new(Mutex::new(Streams::new(settings.ahead)));
         let of_cache = Arc::clone(&streams);
         let thrown_away = move |segment| of_cache.lock().thrown_away(segment);
         let of = Arc::clone(&store);
-        let blocks = Arc::new(Blocks::new(of, runtime.clone(), settings, metrics.clone(), tasks.clone(), thrown_away));
+        let blocks = Arc::new(Blocks::new(
+            of,
+            runtime.clone(),
+            settings,
+            metrics.clone(),
+            tasks.clone(),
+            disk.clone(),
+            thrown_away,
+        ));
         let of = Arc::clone(&store);
-        let finder = Arc::new(Finder::new(of, runtime.clone(), settings, key_ring, metrics.clone(), tasks.clone()));
+        let indexes = Arc::new(Indexes::new(of, runtime.clone(), settings, metrics.clone(), tasks.clone()));
+        let (of, known) = (store, Arc::clone(&indexes));
+        let finder = Finder::new(of, runtime.clone(), settings, key_ring, known, metrics.clone(), tasks.clone());
+        let finder = Arc::new(finder);
         let (of_ahead, by_ahead) = (Arc::clone(&blocks), Arc::clone(&finder));
-        let ahead = Arc::new(Ahead::new(streams, of_ahead, by_ahead, next_segment, runtime.clone(), tasks.clone()));
-        let indexes = Arc::new(Indexes::new(store, runtime, settings, metrics.clone(), tasks.clone()));
-        Self { blocks, finder, indexes, ahead, settings, metrics, tasks }
+        let ahead = Arc::new(Ahead::new(streams, of_ahead, by_ahead, next_segment, runtime, tasks.clone()));
+        Self { blocks, finder, indexes, ahead, disk, settings, metrics, tasks }
     }
 
     /// A reader of `[start, end_inclusive]`, which has asked for nothing yet.
@@ -120,5 +134,12 @@ impl Fetcher {
         self.indexes.forget(&uuid);
         self.ahead.forget(uuid);
         self.blocks.forget(uuid, count);
+    }
+
+    /// Waits for what is being written to disk, but not for long.
+    pub(super) async fn close(&self) {
+        if let Some(disk) = &self.disk {
+            disk.close().await;
+        }
     }
 }

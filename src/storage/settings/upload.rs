@@ -42,7 +42,9 @@ const FOLDER_PART_SIZE: u64 = 1 << 20;
 fn part_size(store: &StoreSettings, config: &Config) -> Result<u64, ConfigError> {
     match store.kind {
         StoreKind::Filesystem { .. } => Ok(FOLDER_PART_SIZE),
-        StoreKind::S3(_) | StoreKind::Memory => config.unsigned(&keys::S3_PART_SIZE),
+        StoreKind::S3(_) | StoreKind::Service(_) | StoreKind::Memory => config.unsigned(&keys::S3_PART_SIZE),
+        StoreKind::Gcs(_) => Ok(config.unsigned(&keys::GCS_CHUNK_SIZE)?.max(keys::PART_MIN)),
+        StoreKind::Azure(_) => config.unsigned(&keys::AZURE_BLOCK_SIZE),
     }
 }
 

@@ -12,7 +12,7 @@ use super::super::fetch::Examiner;
 use super::super::layout::ObjectKey;
 use super::super::metrics::StorageMetrics;
 use super::super::settings::Settings;
-use super::super::store::{Listed, ObjectStore, Pages, Upload};
+use super::super::store::{Listed, ObjectStore, OpenUpload, Pages, Upload};
 use super::super::transform::KeyRing;
 use super::super::upload::Pace;
 use super::verify::Verifier;
@@ -96,6 +96,14 @@ impl ObjectStore for Scripted {
 
     async fn delete(&self, _: &[ObjectKey]) -> Result<(), StorageError> {
         panic!("a check deletes")
+    }
+
+    async fn list_uploads(&self, _: &str) -> Result<Vec<OpenUpload>, StorageError> {
+        Ok(Vec::new())
+    }
+
+    async fn abort_upload(&self, _: &ObjectKey, _: &str) -> Result<(), StorageError> {
+        panic!("a check aborts")
     }
 
     async fn check(&self, _: &ObjectKey) -> Result<(), StorageError> {

@@ -87,6 +87,9 @@ impl Verifier {
             );
             return checked.add(Severity::Corrupt, &object, "the footer", why);
         }
+        if let Err(error) = self.examiner.has_key(&key, &footer) {
+            return checked.failed(&object, &error);
+        }
         if depth == Depth::Light {
             return;
         }

@@ -5,8 +5,12 @@
 #![allow(clippy::disallowed_methods, reason = "shell: measures how long copies take")]
 
 mod buffers;
+mod forge;
+mod heads;
 mod pace;
+mod parts;
 mod plan;
+mod sealed;
 mod source;
 
 use std::sync::Arc;
@@ -16,19 +20,22 @@ use bytes::Bytes;
 use tokio::sync::oneshot;
 
 use self::buffers::Memory;
+use self::forge::Forge;
 pub(super) use self::pace::Pace;
 use self::plan::PartPlan;
+use self::sealed::Job;
 use self::source::{Source, read_indexes};
 use super::cleanup::{Cleaner, Left};
 use super::joint::{Copying, Joint};
-use super::layout::compact::{BlockSize, build_tail, data_length};
+use super::layout::compact::{BlockSize, Transforms, build_tail, data_length};
 use super::layout::{ObjectKey, Place};
 use super::metrics::StorageMetrics;
-use super::settings::UploadSettings;
+use super::settings::{TransformSettings, UploadSettings};
 use super::store::ObjectStore;
 use super::tasks::Tasks;
+use super::transform::KeyRing;
 use super::{SegmentFiles, StorageError};
-use crate::model::{CopyEnd, SegmentMetadata};
+use crate::model::{CopyEnd, IndexType, SegmentMetadata};
 
 /// Buffers that a copy can't do without: one on the wire, one waiting behind it, one being read.
 const BUFFERS_MIN: usize = 3;
@@ -46,6 +53,9 @@ pub(super) struct Caller {
 pub(super) struct Uploader {
     store: Arc<dyn ObjectStore>,
     settings: UploadSettings,
+    transform: TransformSettings,
+    key_ring: KeyRing,
+    forge: Arc<Forge>,
     memory: Memory,
     pace: Pace,
     metrics: StorageMetrics,
@@ -58,6 +68,8 @@ impl Uploader {
     pub(super) fn new(
         store: Arc<dyn ObjectStore>,
         settings: UploadSettings,
+        transform: TransformSettings,
+        key_ring: KeyRing,
         metrics: StorageMetrics,
         cleaner: Cleaner,
         joint: Arc<Joint>,
@@ -70,6 +82,9 @@ impl Uploader {
             memory: Memory::new(memory, metrics.upload_bytes_held.clone()),
             pace: Pace::new(settings.bytes_per_second),
             settings,
+            forge: Arc::new(Forge::new(transform.level, transform.threads)),
+            transform,
+            key_ring,
             metrics,
             cleaner,
             joint,
@@ -165,6 +180,11 @@ impl Uploader {
         })?;
         let source = Source::open(segment, &files.log, key.as_str(), block_size).await?;
         let indexes = read_indexes(key.as_str(), files).await?;
+        let transforms = self.transforms(&source, &indexes).await?;
+        if !transforms.is_none() {
+            let job = Job { segment, size, source: &source, indexes: &indexes, key, prefix };
+            return self.send_sealed(&job, transforms, left).await;
+        }
         let (tail, tail_length) = build_tail(segment, block_size, &indexes)
             .map_err(|error| StorageError::InvalidArgument { what: format!("copy {}: {error}", segment.id).into() })?;
         let plan = PartPlan::new(size, u64::from(tail_length), block_size, self.settings.part_size);
@@ -175,6 +195,28 @@ impl Uploader {
             copy.put_in_parts(size, block_size, left).await?;
         }
         Ok(Place::new(block_size, data_length(size, block_size), tail_length, prefix).encode())
+    }
+
+    /// What is to be done to a segment.
+    async fn transforms(&self, source: &Source, indexes: &[(IndexType, Bytes)]) -> Result<Transforms, StorageError> {
+        let mut is_compressed = self.transform.is_compressed;
+        if is_compressed && self.transform.is_heuristic {
+            let index = indexes.iter().find(|(index, _)| *index == IndexType::Offset).map(|(_, bytes)| bytes);
+            is_compressed = !source.is_compressed(index.unwrap_or(&Bytes::new())).await?;
+        }
+        Ok(Transforms { is_compressed, is_encrypted: self.transform.key_pair.is_some() })
+    }
+
+    /// Bounds a step that must get somewhere.
+    async fn progress<T>(
+        &self,
+        key: &ObjectKey,
+        step: impl Future<Output = Result<T, StorageError>> + Send,
+    ) -> Result<T, StorageError> {
+        let started = Instant::now();
+        tokio::time::timeout(self.settings.no_progress, step)
+            .await
+            .unwrap_or_else(|_| Err(self.timeout(key, started, "`upload.no.progress.timeout.ms`")))
     }
 
     fn timeout(&self, key: &ObjectKey, started: Instant, limit: &'static str) -> StorageError {
@@ -205,14 +247,14 @@ impl Copy<'_> {
     async fn put_at_once(&self, size: u64, block_size: BlockSize, left: &mut Left) -> Result<(), StorageError> {
         let uploader = self.uploader;
         let bytes = self.plan.buffer_bytes(size, block_size);
-        let mut buffers = uploader.memory.buffers(bytes, 1, 1).await;
+        let mut buffers = uploader.memory.buffers(bytes, 0, 1, 1).await;
         let buffer = self.source.read_blocks(self.plan.blocks(0), buffers.take().await).await?;
         let mut body = vec![buffers.lend(buffer)];
         body.extend(self.tail.iter().cloned());
         self.source.check_unchanged().await?;
         uploader.pace.wait_for(length(&body)).await;
         left.object_may_exist = true;
-        self.progress(uploader.store.put(self.key, body)).await
+        uploader.progress(self.key, uploader.store.put(self.key, body)).await
     }
 
     async fn put_in_parts(&self, size: u64, block_size: BlockSize, left: &mut Left) -> Result<(), StorageError> {
@@ -220,34 +262,26 @@ impl Copy<'_> {
         let parts = usize::try_from(self.plan.parts()).unwrap_or(usize::MAX);
         let most = uploader.settings.parts_in_flight.saturating_add(2).min(parts.saturating_add(1)).max(BUFFERS_MIN);
         let bytes = self.plan.buffer_bytes(size, block_size);
-        let mut buffers = uploader.memory.buffers(bytes, BUFFERS_MIN, most).await;
+        let mut buffers = uploader.memory.buffers(bytes, 0, BUFFERS_MIN, most).await;
         left.object_may_exist = true;
         let upload = uploader.store.upload(self.key, buffers.count() - 2).await?;
         let upload = left.upload.insert(upload);
         for part in 0..self.plan.parts() {
-            let buffer = self.progress(async { Ok(buffers.take().await) }).await?;
+            let buffer = uploader.progress(self.key, async { Ok(buffers.take().await) }).await?;
             let buffer = self.source.read_blocks(self.plan.blocks(part), buffer).await?;
             let mut body = vec![buffers.lend(buffer)];
             if self.plan.is_last(part) {
                 body.extend(self.tail.iter().cloned());
             }
             uploader.pace.wait_for(length(&body)).await;
-            self.progress(upload.part(body)).await?;
+            uploader.progress(self.key, upload.part(body)).await?;
             tracing::debug!(object = %self.key, part, parts = self.plan.parts(), "part handed over");
         }
         self.source.check_unchanged().await?;
         if let Some(upload) = &mut left.upload {
-            self.progress(upload.complete()).await?;
+            uploader.progress(self.key, upload.complete()).await?;
         }
         Ok(())
-    }
-
-    /// Bounds a step that must get somewhere.
-    async fn progress<T>(&self, step: impl Future<Output = Result<T, StorageError>> + Send) -> Result<T, StorageError> {
-        let started = Instant::now();
-        tokio::time::timeout(self.uploader.settings.no_progress, step)
-            .await
-            .unwrap_or_else(|_| Err(self.uploader.timeout(self.key, started, "`upload.no.progress.timeout.ms`")))
     }
 }
 

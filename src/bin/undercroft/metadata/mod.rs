@@ -9,12 +9,14 @@ mod export;
 mod import;
 mod list;
 mod migrate;
-pub mod properties;
+mod properties;
 mod show;
 mod source;
 mod tail;
 pub mod text;
 mod verify;
+
+pub use properties::parse as properties;
 
 use std::process::ExitCode;
 

@@ -10,7 +10,7 @@ use undercroft::storage::StorageEnv;
 use undercroft::storage::survey::{Scope, Surveyor};
 
 use crate::Failure;
-use crate::metadata::properties;
+use crate::metadata;
 
 /// Where a broker is told what stands in front of the storage side's keys, if it isn't the usual.
 const IMPL_PREFIX: &str = "remote.log.storage.manager.impl.prefix";
@@ -88,7 +88,7 @@ pub fn open(path: &Path, bytes_per_second: Option<u64>) -> Result<Open, Failure>
 
 fn read(path: &Path) -> Result<Config, String> {
     let bytes = fs::read(path).map_err(|error| error.to_string())?;
-    let pairs = properties::parse(&bytes)?;
+    let pairs = metadata::properties(&bytes)?;
     let told = pairs.iter().find(|(name, _)| name == IMPL_PREFIX).map(|(_, prefix)| prefix.as_str());
     let prefix = told.unwrap_or(Side::Storage.broker_prefix());
     let is_brokers = told.is_some() || pairs.iter().any(|(name, _)| name.starts_with(prefix));

@@ -2,13 +2,13 @@
 //!
 //! Only reading and naming so far. Specified in `docs/FORMATS.md`.
 
-mod chunks;
 mod json;
+mod lengths;
 mod manifest;
 mod names;
 #[cfg(test)]
 mod tests;
 
-pub use chunks::Chunks;
+pub use super::chunks::Chunks;
 pub use manifest::{Envelope, IndexPlace, MANIFEST_BYTES_MAX, Manifest, ManifestError};
 pub use names::Names;

@@ -1,7 +1,7 @@
 use serde_json::{Value, json};
 
 use super::super::super::transform::compressed_length_max;
-use super::chunks::decode_lengths;
+use super::lengths::decode_lengths;
 use super::*;
 use crate::model::IndexType;
 
