@@ -3,6 +3,8 @@
 
 #[path = "support/aiven.rs"]
 mod aiven;
+#[path = "support/stand_ins.rs"]
+mod stand_ins;
 mod support;
 #[path = "support/weed.rs"]
 mod weed;
@@ -12,7 +14,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use support::{Sample, assert_indexes, metric, read};
+use support::{Sample, assert_indexes, manager, metric, read};
 use undercroft::config::Config;
 use undercroft::model::IndexType;
 use undercroft::storage::survey::{Depth, Found, Scope, Severity, Surveyor};
@@ -422,4 +424,98 @@ async fn a_bucket_is_surveyed_without_a_write_and_a_refusal_is_never_a_loss() {
         let checked = blind.verify(&found, Depth::Heavy).await;
         assert_eq!(checked.severity(), Some(Severity::Untold), "{more:?}: {checked:?}");
     }
+}
+
+/// Azurite and fake-gcs-server (which has no uploads in parts: segments there go up in one request).
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_copied_to_azure_and_gcs_is_read_back_and_deleted_without_a_trace() {
+    let (azure, gcs) = (stand_ins::azurite(), stand_ins::fake_gcs());
+    let azure = azure.as_ref().map(|server| (server.azure_keys(), [0, 65_537, 20 * MIB + 7]));
+    let gcs = gcs.as_ref().map(|server| (server.gcs_keys(), [0, 65_537, 6 * MIB + 7]));
+    for (keys, sizes) in azure.into_iter().chain(gcs) {
+        let keys: Vec<_> = keys.iter().map(|(key, value)| (*key, value.as_str())).collect();
+        let manager = manager(&keys);
+        manager.check().await.expect("usable");
+        for size in sizes {
+            let mut sample = Sample::of_topic("round-trip", size);
+            sample.copy(&manager).await.expect("copied");
+            assert!(read(&manager, &sample.segment, 0, None).await.expect("read") == sample.data, "{size}");
+            assert_indexes(&manager, &sample.segment).await;
+            manager.delete(std::slice::from_ref(&sample.segment)).await.expect("deleted");
+            manager.delete(std::slice::from_ref(&sample.segment)).await.expect("deleted again");
+        }
+        manager.close().await;
+    }
+}
+
+fn config_of(keys: &[(&str, &str)]) -> undercroft::config::Config {
+    let mut config = undercroft::config::Config::new();
+    for (key, value) in keys {
+        config.set(key, value);
+    }
+    config
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_store_that_cannot_be_used_is_explained_before_a_broker_finds_out() {
+    let Some(weed) = weed() else { return };
+    let endpoint = weed.endpoint();
+    let own = [
+        ("storage.backend.class", "s3"),
+        ("storage.s3.endpoint.url", endpoint.as_str()),
+        ("storage.s3.bucket.name", BUCKET),
+        ("storage.aws.access.key.id", ACCESS_KEY),
+        ("storage.aws.secret.access.key", SECRET_KEY),
+        ("storage.retry.attempts.max", "1"),
+        ("key.prefix", "preflight/"),
+    ];
+    let tried = undercroft::storage::preflight(&config_of(&own)).await.expect("valid");
+    assert!(tried.is_usable() && tried.steps.iter().all(|step| step.outcome.is_ok()), "{tried:?}");
+    assert_eq!(tried.steps.len(), 7);
+    assert!(weed.names(BUCKET, "preflight/").is_empty());
+    let closed = {
+        let port = TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("bound").port();
+        format!("http://127.0.0.1:{port}")
+    };
+    let https = endpoint.replace("http:", "https:");
+    for (key, value, expected) in [
+        ("storage.aws.secret.access.key", "wrong", "doesn't accept the key"),
+        ("storage.s3.endpoint.url", closed.as_str(), "Nothing listens there"),
+        ("storage.s3.endpoint.url", "http://no-such-host.invalid", "DNS"),
+        ("storage.s3.endpoint.url", https.as_str(), "doesn't speak TLS"),
+        ("storage.s3.bucket.name", "not-there", "There is no such bucket"),
+    ] {
+        let tried =
+            undercroft::storage::preflight(&config_of(&[&own[..], &[(key, value)]].concat())).await.expect("valid");
+        let advice: Vec<_> = tried.steps.iter().flat_map(|step| step.advice.clone()).collect();
+        assert!(!tried.is_usable() && advice.iter().any(|words| words.contains(expected)), "{value}: {tried:?}");
+    }
+}
+
+/// A proxy that speaks HTTP's CONNECT or is asked for whole URLs: here it only has to be asked.
+#[tokio::test(flavor = "multi_thread")]
+async fn requests_go_through_the_proxy_that_is_set() {
+    let Some(weed) = weed() else { return };
+    let proxy = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = proxy.local_addr().expect("bound").port().to_string();
+    let asked = std::thread::spawn(move || {
+        use std::io::{Read as _, Write as _};
+        let (mut stream, _) = proxy.accept().expect("asked");
+        let mut bytes = [0; 3];
+        stream.read_exact(&mut bytes).expect("greeted");
+        let _ = stream.write_all(&[5, 0xff]);
+        bytes
+    });
+    let keys = [
+        ("storage.proxy.host", "127.0.0.1"),
+        ("storage.proxy.port", port.as_str()),
+        ("storage.retry.attempts.max", "1"),
+        // Requests to this machine go to it directly.
+        ("storage.s3.endpoint.url", "http://store.example.org"),
+    ];
+    let manager = s3(&weed.endpoint(), &keys);
+    let error = manager.check().await.expect_err("the proxy refuses");
+    assert_eq!(asked.join().expect("asked")[0], 5, "SOCKS, version 5");
+    assert!(error.is_retriable(), "{error:?}");
+    manager.close().await;
 }

@@ -166,7 +166,8 @@ impl StorageManager {
         });
     }
 
-    /// Copies a segment into one object and hands back its custom metadata, at most 128 bytes, to be kept with the segment.
+    /// Copies a segment into its object, or objects, and hands back its custom metadata, if it has any, at most 128 bytes, to be
+    /// kept with the segment.
     ///
     /// Nothing becomes visible before all of it is in the store. After an error or when the future is dropped, what was
     /// sent is removed in the background, within `upload.cleanup.timeout.ms`, and once more when a request that was given up
@@ -181,7 +182,7 @@ impl StorageManager {
         let copying = self.inner.joint.begin(segment.id.uuid);
         let age = self.inner.metrics.copy_ages.begin();
         let (manager, segment, files) = (self.clone(), segment.clone(), files.clone());
-        let key = ObjectKey::of_segment(&self.inner.key_prefix, &segment);
+        let key = self.inner.uploader.first_object(&self.inner.key_prefix, &segment);
         let object = key.to_string();
         // Both ends are dropped with this future: that cancels the copy.
         let (tell, is_told) = oneshot::channel();
@@ -193,7 +194,7 @@ impl StorageManager {
         });
         let outcome = answered.await.unwrap_or(Err(StorageError::Cancelled { action: "copy", object: object.into() }));
         let _ = tell.send(());
-        outcome.map(Some)
+        outcome
     }
 
     /// A reader of the bytes from `start` to `end_inclusive` of the segment, or to its end. Asks the store for nothing

@@ -26,6 +26,10 @@ pub(super) struct StorageMetrics {
     copy_errors: Counter,
     pub(super) copy_ages: CopyAges,
     pub(super) copies_running: Gauge,
+    /// Where copies spend their time: steps that read and transform, that send, and waits for memory or the rate limit.
+    pub(super) copy_reads: Timer,
+    pub(super) copy_sends: Timer,
+    pub(super) copy_waits: Timer,
     pub(super) upload_bytes_held: Gauge,
     pub(super) cleanups_failed: Counter,
     pub(super) fetches: Counter,
@@ -196,6 +200,12 @@ impl StorageMetrics {
         let manifest_entries = gauge("manifest-cache-entries", "Manifests in memory");
         let manifest_weight = gauge("manifest-cache-weight", "Manifests in memory, a long one counted as several");
         let copies = registry.timer(GROUP, "copy", "Copies that ended, well or not");
+        let copy_reads =
+            registry.timer(GROUP, "copy-read", "Steps in which a copy waited for bytes read and transformed");
+        let copy_sends =
+            registry.timer(GROUP, "copy-send", "Steps in which a copy waited for the store to take or complete a part");
+        let copy_waits =
+            registry.timer(GROUP, "copy-wait", "Steps in which a copy waited for memory or for the rate limit");
         let fetch_requests = registry.timer(GROUP, "fetch-requests", "Ranged reads of data from the store");
         let deletes = registry.timer(GROUP, "delete", "Delete calls");
         let index_loads = registry.timer(GROUP, "index-loads", "Requests for the indexes of a segment");
@@ -210,6 +220,9 @@ impl StorageMetrics {
             copy_errors,
             copy_ages,
             copies_running,
+            copy_reads,
+            copy_sends,
+            copy_waits,
             upload_bytes_held,
             cleanups_failed,
             fetches,

@@ -23,6 +23,7 @@ pub mod layout;
 mod manager;
 mod metrics;
 mod objects;
+mod pace;
 mod preflight;
 mod segment_files;
 mod settings;

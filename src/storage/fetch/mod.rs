@@ -11,6 +11,7 @@ mod finder;
 mod flight;
 mod footer;
 mod indexes;
+mod load;
 mod pieces;
 mod reader;
 mod streams;

@@ -12,7 +12,7 @@ use super::super::layout::ObjectKey;
 use super::super::layout::aiven::{MANIFEST_BYTES_MAX, Manifest, ManifestError};
 use super::super::layout::compact::Footer;
 use super::super::manager::{Opened, StorageEnv};
-use super::super::upload::Pace;
+use super::super::pace::Pace;
 use super::verify::Verifier;
 use super::{Checked, Depth, Finding, Found, FoundSegment, Part, SegmentName, Segments, Severity};
 use crate::config::Config;

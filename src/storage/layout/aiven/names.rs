@@ -29,6 +29,12 @@ impl Names {
         Self { base: base.to_owned() }
     }
 
+    /// The usual name between prefix and suffix.
+    #[must_use]
+    pub fn main(segment: &SegmentMetadata) -> String {
+        stem(segment)
+    }
+
     /// The segment, chunk by chunk.
     #[must_use]
     pub fn log(&self) -> ObjectKey {
