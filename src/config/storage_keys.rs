@@ -388,6 +388,21 @@ pub static WITHOUT_EFFECT: &[(&str, &str)] = &[
 /// Keys of Aiven's plugin that must not be passed over: name, the one value that can be honoured, and why.
 pub static NOT_YET: &[(&str, &str, &str)] = &[("segment.format", "kafka", "only Kafka's own format is written")];
 
+/// Whether there are metrics of each topic.
+pub static METRICS_OF_TOPICS: Key = key(
+    "metrics.topics.enabled",
+    Kind::Boolean,
+    Some("false"),
+    "Also counts copies, reads and deletes of each topic by itself. Off by default: each topic adds 11 values, for as long as the broker runs.",
+);
+/// Whether metrics are there under the names of Aiven's plugin too. The Java side reads it.
+pub static METRICS_AIVEN_NAMES: Key = key(
+    "metrics.aiven.names",
+    Kind::Boolean,
+    Some("false"),
+    "In a broker, publishes metrics in JMX under the names of Aiven's plugin too, so that dashboards made for it go on working. docs/METRICS.md lists them, and those that there is nothing for.",
+);
+
 /// What stands before the id and the name of a file in the keys of [`KEY_PAIRS`].
 pub const KEY_PAIR_PREFIX: &str = "encryption.key.pairs.";
 
@@ -446,6 +461,8 @@ pub static ALL: &[&Key] = &[
     &READ_AHEAD_MAX,
     &PREFETCH_MAX,
     &FAILURE_DELAY,
+    &METRICS_OF_TOPICS,
+    &METRICS_AIVEN_NAMES,
     &BROKER_ID,
     &NODE_ID,
 ];

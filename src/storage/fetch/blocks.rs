@@ -11,7 +11,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::super::StorageError;
 use super::super::cache::DiskCache;
-use super::super::metrics::StorageMetrics;
+use super::super::metrics::{Evictions, StorageMetrics};
 use super::super::settings::FetchSettings;
 use super::super::store::ObjectStore;
 use super::super::tasks::Tasks;
@@ -94,7 +94,8 @@ impl Blocks {
         disk: Option<Arc<DiskCache>>,
         thrown_away: impl Fn(KafkaUuid) + Send + Sync + 'static,
     ) -> Self {
-        let leaving = Leaving { wasted: metrics.ahead_wasted.clone(), thrown_away };
+        let (wasted, evictions) = (metrics.ahead_wasted.clone(), metrics.block_evictions.clone());
+        let leaving = Leaving { wasted, evictions, thrown_away };
         // One shard: each is a bound of its own, and a block may be as large as a quarter of the cache.
         let cache = CacheBuilder::new(settings.chunk_cache)
             .with_shards(1)
@@ -275,6 +276,7 @@ impl Drop for Request {
 /// Hears what leaves the cache.
 struct Leaving<F> {
     wasted: Counter,
+    evictions: Evictions,
     thrown_away: F,
 }
 
@@ -283,6 +285,9 @@ impl<F: Fn(KafkaUuid) + Send + Sync + 'static> EventListener for Leaving<F> {
     type Value = Arc<Kept>;
 
     fn on_leave(&self, reason: Event, (segment, _): &Key, kept: &Arc<Kept>) {
+        if reason == Event::Evict {
+            self.evictions.count(kept.data.len());
+        }
         if kept.is_unread() {
             self.wasted.add(kept.data.len() as u64);
             if reason == Event::Evict {

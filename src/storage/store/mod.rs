@@ -5,6 +5,7 @@
 #![allow(clippy::disallowed_methods, reason = "shell: measures how long the store takes")]
 
 mod calls;
+mod counted;
 mod driver;
 mod folder;
 mod http;

@@ -137,7 +137,7 @@ impl Uploader {
             if is_condemned { Err(StorageError::Condemned { object: key.to_string().into() }) } else { Ok(place) }
         });
         self.metrics.copies_running.add(-1);
-        self.metrics.copied(started.elapsed(), u64::try_from(segment.size_bytes).unwrap_or(0), &outcome);
+        self.metrics.copied(segment, started.elapsed(), &outcome);
         let (error, answer) = match outcome {
             Ok(place) => {
                 copying.ended(CopyEnd::Done);
