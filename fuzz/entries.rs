@@ -2,9 +2,11 @@
 //!
 //! Each entry reads the bytes; what can be read must survive being written and read again.
 
-use undercroft::storage::layout::Place;
 use undercroft::storage::layout::aiven::Manifest;
-use undercroft::storage::layout::compact::{Footer, TRAILER_LENGTH, Trailer, data_length};
+use undercroft::storage::layout::compact::{
+    BlockSize, Footer, TRAILER_LENGTH, Trailer, Transforms, data_length, decode_table,
+};
+use undercroft::storage::layout::{Chunks, Place};
 use undercroft::wire::{
     CustomMetadata, Record, Version, decode, encode_level, encode_partition_delete, encode_segment, encode_update,
     parse_key,
@@ -49,7 +51,11 @@ pub fn layout(bytes: &[u8]) {
         assert!(bytes.len() >= TRAILER_LENGTH, "a trailer of {} bytes", trailer.footer_length);
     }
     if let Ok(footer) = Footer::decode(bytes, object_length) {
-        assert_eq!(footer.data_length, data_length(footer.segment_size, footer.block_size));
+        assert!(footer.transforms.fit(footer.segment_size, footer.block_size, footer.data_length));
+        match &footer.blocks {
+            None => assert_eq!(footer.data_length, data_length(footer.segment_size, footer.block_size)),
+            Some(blocks) => chunks(blocks, footer.data_length),
+        }
         assert!(footer.data_length <= object_length, "data behind the end");
         let tail = usize::try_from(footer.data_length).map(|at| bytes::Bytes::copy_from_slice(&bytes[at..]));
         for entry in &footer.indexes {
@@ -62,8 +68,34 @@ pub fn layout(bytes: &[u8]) {
     let Some((size, metadata)) = bytes.split_first_chunk::<8>() else { return };
     let size = u64::from_be_bytes(*size);
     if let Ok(place) = Place::decode(metadata, size) {
-        assert_eq!(place.data_length, data_length(size, place.block_size));
+        assert!(place.transforms.fit(size, place.block_size, place.data_length));
         assert_eq!(Place::decode(&place.encode(), size).map(|again| again.object_length()), Ok(place.object_length()));
+    }
+}
+
+/// Chunks lie one behind the other, from the beginning to `end`.
+fn chunks(chunks: &Chunks, end: u64) {
+    let mut next = 0;
+    for chunk in 0..chunks.count().min(1000) {
+        let range = chunks.stored_range(chunk..chunk + 1);
+        assert!(range.start == next && range.end > next && range.end <= end, "chunk {chunk}");
+        assert_eq!(chunks.chunk_at(range.start), chunk);
+        assert_eq!(chunks.chunk_at(range.end - 1), chunk);
+        next = range.end;
+    }
+    assert_eq!(chunks.object_length(), end);
+}
+
+/// Table of block lengths, behind what the footer says elsewhere: transforms, exponent of the block size, size of the segment.
+/// In a footer a fuzzer alone would never get the checksum of it.
+pub fn block_table(bytes: &[u8]) {
+    let Some(([transforms, exponent, s0, s1, s2, s3], table)) = bytes.split_first_chunk::<6>() else { return };
+    let Some(block_size) = BlockSize::from_exponent(*exponent) else { return };
+    let segment_size = u32::from_be_bytes([*s0, *s1, *s2, *s3]);
+    let transforms = Transforms { is_compressed: transforms & 1 != 0, is_encrypted: transforms & 2 != 0 };
+    if let Ok(blocks) = decode_table(table, segment_size, block_size, transforms) {
+        assert_eq!(blocks.segment_size(), u64::from(segment_size));
+        chunks(&blocks, blocks.object_length());
     }
 }
 

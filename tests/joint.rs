@@ -21,18 +21,23 @@ struct Pair {
     storage: StorageManager,
     metadata: MetadataManager,
     _ledger: Arc<dyn undercroft::model::SegmentLedger>,
-    _log: tempfile::TempDir,
+    log: tempfile::TempDir,
 }
 
 impl Pair {
     /// Joined, and leading the samples' partition.
     async fn of(storage: StorageManager) -> Self {
-        let log = tempfile::tempdir().expect("a folder");
+        Self::over(storage, tempfile::tempdir().expect("a folder")).await
+    }
+
+    /// Over a log that may have records.
+    async fn over(storage: StorageManager, log: tempfile::TempDir) -> Self {
         let settings = config(&[
             ("undercroft.metadata.log", "embedded"),
             ("undercroft.metadata.embedded.path", log.path().to_str().expect("UTF-8")),
             ("undercroft.metadata.upkeep.interval.ms", "50"),
             ("undercroft.metadata.upkeep.grace.ms", "200"),
+            ("undercroft.metadata.copy.lease.ms", "1000"),
         ]);
         let env = MetadataEnv {
             runtime: tokio::runtime::Handle::current(),
@@ -44,7 +49,7 @@ impl Pair {
         let ledger = metadata.ledger();
         metadata.join(storage.objects());
         storage.join(Arc::downgrade(&ledger));
-        let pair = Self { storage, metadata, _ledger: ledger, _log: log };
+        let pair = Self { storage, metadata, _ledger: ledger, log };
         let partition = Sample::new(1).segment.id.partition;
         let leads = AssignedPartition { partition: partition.clone(), leader_epoch: Some(LeaderEpoch(0)) };
         pair.metadata.lead_and_follow(&[leads], &[]).expect("open");
@@ -87,9 +92,12 @@ impl Pair {
         all.iter().zip(values).filter(|(described, _)| of(&described.info)).map(|(_, value)| value).sum()
     }
 
-    async fn close(self) {
-        tokio::task::spawn_blocking(move || self.metadata.close()).await.expect("no panic");
+    /// Gives the log for another pair.
+    async fn close(self) -> tempfile::TempDir {
+        let metadata = self.metadata;
+        tokio::task::spawn_blocking(move || metadata.close()).await.expect("no panic");
         self.storage.close().await;
+        self.log
     }
 }
 
@@ -163,6 +171,67 @@ async fn a_copy_that_was_given_up_without_a_word_is_cleaned_up() {
     assert!(tokio::time::timeout(Duration::from_millis(300), copy).await.is_err());
     soon("forgotten", || pair.count(&sample) == 0).await;
     assert!(objects_below(root.path()).is_empty());
+    pair.close().await;
+}
+
+/// The copy was given up and its last write is still on its way when the broker deletes what there is of it; then the
+/// process dies, and the write arrives.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_write_that_arrives_behind_the_brokers_delete_and_the_death_of_its_process_is_removed() {
+    let root = tempfile::tempdir().expect("a folder");
+    let slow = [("upload.rate.limit.bytes.per.second", "65536")];
+    let pair = Pair::of(folder_manager(root.path(), &slow)).await;
+    let sample = Sample::new(7 << 20);
+    pair.add(&sample).await.expect("added");
+    let copy = pair.storage.copy(&sample.segment, &sample.files);
+    assert!(tokio::time::timeout(Duration::from_millis(300), copy).await.is_err());
+    pair.delete(&sample).await.expect("deleted, as far as the broker knows");
+    assert_eq!(pair.count(&sample), 0, "the broker is not shown it again");
+    soon("counted", || pair.metric("dangling-remote-log-count") == 1.0).await;
+    let log = pair.close().await;
+
+    let object = support::object_below(root.path(), &sample.segment);
+    std::fs::create_dir_all(object.parent().expect("a folder")).expect("made");
+    std::fs::write(&object, &sample.data).expect("arrives");
+    let pair = Pair::over(folder_manager(root.path(), &[]), log).await;
+    soon("removed", || !object.exists()).await;
+    soon("forgotten", || pair.count(&sample) == 0).await;
+    pair.close().await;
+}
+
+/// A broker that does not take the custom metadata deletes the copy; before 4.0 it says nothing to the metadata side.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_copy_that_succeeded_and_was_given_up_is_cleaned_up_at_once() {
+    let root = tempfile::tempdir().expect("a folder");
+    let pair = Pair::of(folder_manager(root.path(), &[])).await;
+    for says_so in [false, true] {
+        let mut sample = Sample::new(1000);
+        pair.add(&sample).await.expect("added");
+        sample.copy(&pair.storage).await.expect("copied");
+        sample.segment.custom_metadata = None;
+        match says_so {
+            true => pair.delete(&sample).await.expect("deleted"),
+            false => pair.storage.delete(std::slice::from_ref(&sample.segment)).await.expect("deleted"),
+        }
+        soon("forgotten", || pair.count(&sample) == 0).await;
+        assert!(objects_below(root.path()).is_empty());
+    }
+    soon("counted", || pair.metric("dangling-remote-log-count") == 0.0).await;
+    pair.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_copy_that_failed_for_good_ends_with_the_brokers_own_delete() {
+    let root = tempfile::tempdir().expect("a folder");
+    let pair = Pair::of(folder_manager(root.path(), &[])).await;
+    let sample = Sample::new(1000);
+    pair.add(&sample).await.expect("added");
+    std::fs::remove_file(&sample.files.log).expect("was there");
+    let error = pair.storage.copy(&sample.segment, &sample.files).await.expect_err("no file");
+    assert!(matches!(error, StorageError::Source { .. }), "{error:?}");
+    pair.delete(&sample).await.expect("deleted");
+    assert_eq!(pair.metric("deletes-taken-over-total"), 0.0, "nothing can come late");
+    assert_eq!(pair.count(&sample), 0);
     pair.close().await;
 }
 

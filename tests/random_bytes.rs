@@ -147,6 +147,14 @@ fn no_end_of_an_object_panics() {
 }
 
 #[test]
+fn no_block_table_panics() {
+    // Transforms, block size 2^12, 10,000 bytes of segment; lengths of three blocks in two and in one byte.
+    let head = |transforms| vec![transforms, 12, 0, 0, 0x27, 0x10];
+    let wide = |transforms| [head(transforms), vec![2, 0x01, 0, 0x10, 0x20, 0x02, 0x10]].concat();
+    run(entries::block_table, &[wide(1), wide(3), [head(3), vec![1, 40, 50, 60]].concat()]);
+}
+
+#[test]
 fn no_manifest_panics() {
     let examples = ["kafka38/m0", "kafka38/m1", "kafka38/m2", "kafka4/m0", "kafka4/m1", "kafka4/m3"];
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/aiven");

@@ -280,9 +280,9 @@ async fn a_wrong_an_unknown_and_a_missing_key_are_told_apart_from_damage() {
     fs::write(&other_file, other.private_key_to_pem_pkcs8().expect("PEM")).expect("written");
     let segment = segment(2500, None);
     for (ids, file, expected) in [
-        ("key1", other_file.clone(), "another key, or the manifest is damaged"),
+        ("key1", other_file.clone(), "another key, or what the store has is damaged"),
         ("key1", keys.path().join("gone.pem"), "gone.pem"),
-        ("key2", data("priv.pem"), "`key1`, which is not among the configured ones (key2)"),
+        ("key2", data("priv.pem"), "is not among the configured ones (key2)"),
         ("", data("priv.pem"), "(none)"),
     ] {
         let private = format!("encryption.key.pairs.{ids}.private.key.file");

@@ -4,13 +4,12 @@
 mod support;
 
 use std::collections::HashSet;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use support::{Sample, folder_manager, manager, metric, objects_below};
+use support::{Sample, folder_manager, manager, metric, object_below, objects_below};
 use undercroft::model::{CopyEnd, KafkaUuid, ObjectsError, SegmentId, SegmentLedger, SegmentMetadata};
 use undercroft::storage::{StorageError, StorageManager};
 
@@ -221,7 +220,7 @@ async fn one_segment_that_cannot_be_deleted_keeps_no_other_from_it() {
         // Only a newer version knows what its objects are called.
         segments[1].custom_metadata = Some(Bytes::from_static(&[1, 101, 1, 0]));
         // A folder where the object should be: that is no file and can't be deleted as one.
-        let blocked = object_of(root.path(), &segments[2]);
+        let blocked = object_below(root.path(), &segments[2]);
         std::fs::remove_file(&blocked).expect("was there");
         std::fs::create_dir_all(blocked.join("x")).expect("made");
         let ledger = Ledger::taking_over();
@@ -230,7 +229,7 @@ async fn one_segment_that_cannot_be_deleted_keeps_no_other_from_it() {
         }
         let deleted = storage.delete(&segments).await;
         assert_eq!(deleted.is_ok(), is_joined, "{deleted:?}");
-        let left: Vec<_> = segments.iter().map(|segment| object_of(root.path(), segment).is_file()).collect();
+        let left: Vec<_> = segments.iter().map(|segment| object_below(root.path(), segment).is_file()).collect();
         assert_eq!(left, [false, true, false, false], "joined: {is_joined}");
         std::fs::remove_dir_all(&blocked).expect("removed");
         storage.objects().delete_objects(&samples[1].segment).await.expect("removed");
@@ -241,12 +240,26 @@ async fn one_segment_that_cannot_be_deleted_keeps_no_other_from_it() {
     }
 }
 
-fn object_of(root: &std::path::Path, segment: &SegmentMetadata) -> PathBuf {
-    let partition = &segment.id.partition;
-    root.join(format!(
-        "{}-{}/{}/{:020}-{}.ucseg",
-        partition.topic, partition.topic_id, partition.partition, segment.start_offset.0, segment.id.uuid
-    ))
+/// By the broker's call and by the metadata side's.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_segment_whose_custom_metadata_is_damaged_is_deleted_by_its_id_and_not_tried_for_ever() {
+    let root = tempfile::tempdir().expect("a folder");
+    let storage = folder_manager(root.path(), &[("key.prefix", "here/")]);
+    for is_by_broker in [true, false] {
+        let mut sample = Sample::new(1000);
+        sample.copy(&storage).await.expect("copied");
+        let aivens = object_below(&root.path().join("here"), &sample.segment).with_extension("rsm-manifest");
+        std::fs::write(&aivens, b"{}").expect("written");
+        for damaged in [&[255][..], &[1, 100, 2, 1, 1], b"no fields at all"] {
+            sample.segment.custom_metadata = Some(Bytes::copy_from_slice(damaged));
+            match is_by_broker {
+                true => storage.delete(std::slice::from_ref(&sample.segment)).await.expect("deleted"),
+                false => storage.objects().delete_objects(&sample.segment).await.expect("deleted"),
+            }
+            assert!(!aivens.exists() && objects_below(root.path()).is_empty());
+            assert!(!storage.objects().has_objects(&sample.segment).await.expect("answers"));
+        }
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

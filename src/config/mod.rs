@@ -3,7 +3,7 @@
 //! In: pairs of strings, as a host has them. Out: checked, typed values; warnings for what nobody knows; the reference
 //! in `docs/CONFIG.md`. Never: files, environment, clocks.
 //!
-//! A key stands once, in `storage_keys` or `metadata_keys`. The rooms ask for its value by that same constant, so a key
+//! A key stands once, in `storage_keys`, `store_keys` or `metadata_keys`. The rooms ask for its value by that same constant, so a key
 //! that is read but not documented, or documented but not read, does not compile or is reported as dead code.
 
 mod clients;
@@ -11,6 +11,8 @@ mod key;
 mod metadata_keys;
 mod reference;
 mod storage_keys;
+mod store_keys;
+mod understanding;
 mod values;
 
 pub use clients::{
@@ -18,6 +20,7 @@ pub use clients::{
 };
 pub use key::{Key, Kind, Side};
 pub use reference::{markdown, markdown_of, near_miss};
+pub use understanding::{KeyFate, UnderstoodKey, understood};
 pub use values::{Config, ConfigError, Warning};
 
 /// Keys of the metadata side, without the broker's prefix `rlmm.config.`.
@@ -28,11 +31,12 @@ pub mod metadata {
 /// Keys of the storage side, without the broker's prefix `rsm.config.`.
 pub mod storage {
     pub use super::storage_keys::*;
+    pub use super::store_keys::*;
 }
 
 /// Every key there is, storage side first, in the order of the reference.
 #[must_use]
 pub fn all() -> Vec<&'static Key> {
     let metadata = metadata_keys::ALL.iter().chain(metadata_keys::OF_KAFKA_LOG);
-    storage_keys::ALL.iter().chain(metadata).copied().collect()
+    storage_keys::ALL.iter().chain(store_keys::OF_STORES).chain(metadata).copied().collect()
 }

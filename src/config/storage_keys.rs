@@ -18,7 +18,7 @@ pub static BACKEND: Key = key(
     "storage.backend.class",
     Kind::Text,
     None,
-    "Where segments are kept: `filesystem` or `s3`. The class names of Aiven's plugin for these are understood too. Required.",
+    "Where segments are kept: `filesystem`, `s3`, `gcs` or `azure`. The class names of Aiven's plugin for these are understood too. A further service of OpenDAL by its name (`oss`, `b2`, `cos`) if it was built in. Required.",
 );
 /// Put in front of every object's name.
 pub static KEY_PREFIX: Key = key(
@@ -87,14 +87,11 @@ pub static AWS_ACCESS_KEY: Key = key(
     "storage.aws.access.key.id",
     Kind::Password,
     None,
-    "Access key. Without it, credentials come from the environment, the profile or the instance, as the AWS SDKs find them.",
+    "Access key. Without it, see `storage.aws.credentials.provider.class`.",
 );
 /// Secret key.
 pub static AWS_SECRET_KEY: Key =
     key("storage.aws.secret.access.key", Kind::Password, None, "Secret of `storage.aws.access.key.id`.");
-/// Session token.
-pub static AWS_SESSION_TOKEN: Key =
-    key("storage.aws.session.token", Kind::Password, None, "Session token of temporary credentials.");
 /// Whether certificates are checked.
 pub static AWS_CERTIFICATE_CHECK: Key = key(
     "storage.aws.certificate.check.enabled",
@@ -166,7 +163,7 @@ pub static UPLOAD_RATE: Key = key(
     "upload.rate.limit.bytes.per.second",
     at_least(65_536),
     None,
-    "Bytes per second that all copies of this manager send together. Without it, no limit.",
+    "Bytes per second that all copies of this manager send together, indexes and manifests included, repeated requests not. They take turns, part by part. Without it, no limit.",
 );
 /// Failures that make an outage.
 pub static OUTAGE_FAILURES: Key = key(
@@ -196,6 +193,69 @@ pub static DELETE_HANDOVER: Key = key(
     Some("3000"),
     "Milliseconds after which a delete that is not done is handed to the metadata side, which does it later, and counts as done. Without the metadata side of Undercroft in the same process a delete takes as long as the store may.",
 );
+/// How segments lie in their objects.
+pub static LAYOUT: Key = key(
+    "storage.layout",
+    Kind::Choice(&["compact", "aiven"]),
+    Some("compact"),
+    "How new segments lie in the store. `compact`: one object each, every byte under a checksum. `aiven`: the three objects that Aiven's plugin writes and reads. Both are always read and deleted, so it may change at any time.",
+);
+/// What custom metadata of Aiven's layout says.
+pub static FIELDS: Key = key(
+    "custom.metadata.fields.include",
+    Kind::Text,
+    Some(""),
+    "For `storage.layout=aiven`: which of REMOTE_SIZE, OBJECT_PREFIX and OBJECT_KEY, separated by commas, are kept in the metadata topic. With OBJECT_PREFIX, `key.prefix` may change while segments exist. Beyond 128 bytes, which a broker refuses by default, OBJECT_KEY is left out, then OBJECT_PREFIX.",
+);
+/// Whether segments are compressed.
+pub static COMPRESSION: Key = key(
+    "compression.enabled",
+    Kind::Boolean,
+    Some("false"),
+    "`true` compresses new segments with zstd, chunk by chunk. Readers find out per segment, so it may change at any time.",
+);
+/// How hard zstd tries.
+pub static COMPRESSION_LEVEL: Key = key(
+    "compression.level",
+    Kind::Integer { min: 1, max: 22 },
+    Some("3"),
+    "zstd level. Each one up costs more CPU time than it saves bytes; from about 10 on, much more.",
+);
+/// Whether segments that are compressed already stay so.
+pub static COMPRESSION_HEURISTIC: Key = key(
+    "compression.heuristic.enabled",
+    Kind::Boolean,
+    Some("true"),
+    "`true` leaves a segment as it is if the producers compressed its batches; some batches from its beginning to its end are looked at. Nothing would be won by compressing them again, at many times the CPU time. Needs `compression.enabled`.",
+);
+/// Whether segments are encrypted.
+pub static ENCRYPTION: Key = key(
+    "encryption.enabled",
+    Kind::Boolean,
+    Some("false"),
+    "`true` encrypts new segments and their indexes with AES-256-GCM, each segment under a key of its own, which is wrapped with the key pair `encryption.key.pair.id`. May be switched off while there are encrypted segments, as long as their pairs stay in `encryption.key.pairs`.",
+);
+/// Key pair for new segments.
+pub static KEY_PAIR: Key = key(
+    "encryption.key.pair.id",
+    Kind::Text,
+    None,
+    "Id of the key pair for new segments, one of `encryption.key.pairs`. It is tried out at the start. Required if `encryption.enabled`.",
+);
+/// Bytes that are transformed at once.
+pub static CHUNK_SIZE: Key = key(
+    "chunk.size",
+    Kind::Integer { min: 1, max: (1 << 30) - 1 },
+    Some("131072"),
+    "Bytes of a segment that are compressed or encrypted, and therefore read, as one. The compact layout rounds it down to a power of two from 4096 to 16777216; the `aiven` layout takes any, and 4194304 if it isn't set. A reader that wants 1 MiB from somewhere gets 1.1 MiB with the default, 5 MiB with chunks of 4 MiB. Segments that are neither compressed nor encrypted are read by exact ranges, whatever it says.",
+);
+/// Threads that transform.
+pub static TRANSFORM_THREADS: Key = key(
+    "upload.transform.threads",
+    Kind::Integer { min: 0, max: 1024 },
+    Some("0"),
+    "Pieces of segments (1 MiB, or a chunk if that is more) that are compressed and encrypted at once for all copies of this manager. 0 is the number of processors.",
+);
 /// Number of the broker.
 pub static BROKER_ID: Key = key(
     "broker.id",
@@ -217,6 +277,27 @@ pub static CHUNK_CACHE_SIZE: Key = key(
     Some("67108864"),
     "Bytes of data that are kept in memory for later reads. -1 has no bound. A few MiB per consumer that reads old data are what matters. Less than 16 times `fetch.window.bytes.min`, 0 too, counts as that: what a broker gave up waiting for must be there when it asks again.",
 );
+/// Folder of chunks on disk.
+pub static CHUNK_CACHE_PATH: Key = key(
+    "fetch.chunk.cache.path",
+    Kind::Text,
+    None,
+    "Folder for a cache of chunks on disk beside the one in memory; without it there is none. It survives restarts and holds chunks as the store has them, so encrypted ones encrypted. Its files are in `undercroft-chunks` there, which one manager may use at a time. A folder that can't be used is warned of once, and reading goes on without it.",
+);
+/// Size of chunks on disk.
+pub static CHUNK_CACHE_DISK_SIZE: Key = key(
+    "fetch.chunk.cache.disk.size",
+    at_least(0),
+    Some("10737418240"),
+    "Bytes of the cache on disk that `fetch.chunk.cache.path` switches on, at least 64 MiB; the oldest chunks go first. 0 switches it off. Needs some 50 MiB of memory. Another size than before makes it start empty.",
+);
+/// Aiven's name for where chunks are kept.
+pub static CHUNK_CACHE_CLASS: Key = key(
+    "fetch.chunk.cache.class",
+    Kind::Text,
+    None,
+    "A class name of a cache of Aiven's plugin. With that of `DiskChunkCache`, `fetch.chunk.cache.size` is the size on disk if `fetch.chunk.cache.disk.size` isn't set, and `fetch.chunk.cache.path` is required. Not needed.",
+);
 /// Memory for indexes read.
 pub static INDEX_CACHE_SIZE: Key = key(
     "fetch.indexes.cache.size",
@@ -236,7 +317,7 @@ pub static KEY_PAIRS: Key = key(
     "encryption.key.pairs",
     Kind::Text,
     None,
-    "Ids of RSA key pairs, separated by commas, that data keys of encrypted segments are wrapped with. Each has its files (PEM) in `encryption.key.pairs.<id>.private.key.file` and `encryption.key.pairs.<id>.public.key.file`; reading needs the private one. Keep the pairs of segments that Aiven's plugin encrypted as long as there are any. A file that can't be used is warned of at the start.",
+    "Ids of RSA key pairs, separated by commas, that data keys of encrypted segments are wrapped with. Each has its files (PEM) in `encryption.key.pairs.<id>.private.key.file` and `encryption.key.pairs.<id>.public.key.file`; reading and writing need the private one. Keep the pairs of encrypted segments as long as there are any. A file that can't be used is warned of at the start.",
 );
 /// Memory of all reads under way.
 pub static FETCH_MEMORY: Key = key(
@@ -257,7 +338,21 @@ pub static WINDOW_MAX: Key = key(
     "fetch.window.bytes.max",
     Kind::Integer { min: 4096, max: 1 << 30 },
     Some("4194304"),
-    "Bytes to which requests grow while one stream is read on and on. From its second request on, the next one is under way while one is read.",
+    "Bytes to which the requests of one read grow while it goes on and on, and those of reading ahead.",
+);
+/// Read-ahead of one stream.
+pub static READ_AHEAD_MAX: Key = key(
+    "fetch.read.ahead.bytes.max",
+    Kind::Integer { min: 0, max: 1 << 30 },
+    Some("16777216"),
+    "Bytes to have ready, or under way, behind a reader that goes on and on, over its broker's separate reads and over the end of a segment. It grows from 1 MiB to that, is less while many readers share half of `fetch.chunk.cache.size`, and 0 for reads at random. 0 switches it off. `fetch.chunk.cache.prefetch.max.size`, as Aiven's plugin calls it, is taken if this isn't set.",
+);
+/// Aiven's name for the read-ahead of one stream.
+pub static PREFETCH_MAX: Key = key(
+    "fetch.chunk.cache.prefetch.max.size",
+    Kind::Integer { min: 0, max: i32::MAX as i64 },
+    None,
+    "Taken as `fetch.read.ahead.bytes.max` if that isn't set.",
 );
 /// Pause before a read fails.
 pub static FAILURE_DELAY: Key = key(
@@ -269,15 +364,10 @@ pub static FAILURE_DELAY: Key = key(
 
 /// Keys of Aiven's plugin that change nothing here: name, and why.
 pub static WITHOUT_EFFECT: &[(&str, &str)] = &[
-    ("chunk.size", "the compact layout reads exact ranges of blocks of 64 KiB"),
     ("key.prefix.mask", "object names are written to the log in full"),
-    ("custom.metadata.fields.include", "the compact layout chooses its own fields"),
-    ("fetch.chunk.cache.class", "the cache is in memory; `fetch.chunk.cache.size` is honoured"),
-    ("fetch.chunk.cache.path", "the cache is in memory"),
     ("fetch.chunk.cache.retention.ms", "the cache is bounded by its size alone"),
     ("fetch.chunk.cache.get.timeout.ms", "`storage.s3.api.call.timeout` bounds a read"),
     ("fetch.chunk.cache.thread.pool.size", "no thread is held by a read"),
-    ("fetch.chunk.cache.prefetch.max.size", "see `fetch.window.bytes.max`"),
     ("fetch.indexes.cache.retention.ms", "the cache is bounded by its size alone"),
     ("fetch.indexes.cache.get.timeout.ms", "`storage.s3.api.call.timeout` bounds a read"),
     ("fetch.indexes.cache.thread.pool.size", "no thread is held by a read"),
@@ -288,28 +378,30 @@ pub static WITHOUT_EFFECT: &[(&str, &str)] = &[
     ("metrics.sample.window.ms", "metrics have no samples"),
     ("metrics.recording.level", "all metrics are always recorded"),
     ("storage.overwrite.enabled", "an object is replaced as a whole"),
-    ("storage.s3.legacy.md5.plugin.enabled", "no checksum header is sent"),
-    ("storage.aws.checksum.check.enabled", "every block has a checksum of its own, which is always checked"),
-    ("compression.heuristic.enabled", "compression is not there yet"),
+    (
+        "storage.s3.legacy.md5.plugin.enabled",
+        "a checksum is sent only if `storage.aws.checksum.check.enabled` asks for it",
+    ),
     ("storage.key.prefix", "the key is `key.prefix`"),
 ];
 
 /// Keys of Aiven's plugin that must not be passed over: name, the one value that can be honoured, and why.
-pub static NOT_YET: &[(&str, &str, &str)] = &[
-    ("compression.enabled", "false", "compression is not there yet"),
-    (
-        "encryption.enabled",
-        "false",
-        "segments that were encrypted are read, but none is encrypted yet, and segments would be stored in the clear",
-    ),
-    ("segment.format", "kafka", "only Kafka's own format is written"),
-    ("storage.aws.credentials.file", "", "use `storage.aws.access.key.id`, a profile or the environment"),
-    (
-        "storage.aws.credentials.provider.class",
-        "",
-        "a Java class can't be loaded; without it the usual places are searched",
-    ),
-];
+pub static NOT_YET: &[(&str, &str, &str)] = &[("segment.format", "kafka", "only Kafka's own format is written")];
+
+/// Whether there are metrics of each topic.
+pub static METRICS_OF_TOPICS: Key = key(
+    "metrics.topics.enabled",
+    Kind::Boolean,
+    Some("false"),
+    "Also counts copies, reads and deletes of each topic by itself. Off by default: each topic adds 11 values, for as long as the broker runs.",
+);
+/// Whether metrics are there under the names of Aiven's plugin too. The Java side reads it.
+pub static METRICS_AIVEN_NAMES: Key = key(
+    "metrics.aiven.names",
+    Kind::Boolean,
+    Some("false"),
+    "In a broker, publishes metrics in JMX under the names of Aiven's plugin too, so that dashboards made for it go on working. docs/METRICS.md lists them, and those that there is nothing for.",
+);
 
 /// What stands before the id and the name of a file in the keys of [`KEY_PAIRS`].
 pub const KEY_PAIR_PREFIX: &str = "encryption.key.pairs.";
@@ -332,7 +424,6 @@ pub static ALL: &[&Key] = &[
     &S3_ATTEMPT_TIMEOUT,
     &AWS_ACCESS_KEY,
     &AWS_SECRET_KEY,
-    &AWS_SESSION_TOKEN,
     &AWS_CERTIFICATE_CHECK,
     &CONNECT_TIMEOUT,
     &IDLE_CONNECTIONS,
@@ -344,18 +435,34 @@ pub static ALL: &[&Key] = &[
     &UPLOAD_NO_PROGRESS,
     &CLEANUP_TIMEOUT,
     &UPLOAD_RATE,
+    &LAYOUT,
+    &FIELDS,
+    &COMPRESSION,
+    &COMPRESSION_LEVEL,
+    &COMPRESSION_HEURISTIC,
+    &ENCRYPTION,
+    &KEY_PAIR,
+    &KEY_PAIRS,
+    &CHUNK_SIZE,
+    &TRANSFORM_THREADS,
     &OUTAGE_FAILURES,
     &OUTAGE_WINDOW,
     &OUTAGE_INTERVAL,
     &DELETE_HANDOVER,
     &CHUNK_CACHE_SIZE,
+    &CHUNK_CACHE_PATH,
+    &CHUNK_CACHE_DISK_SIZE,
+    &CHUNK_CACHE_CLASS,
     &INDEX_CACHE_SIZE,
     &MANIFEST_CACHE_SIZE,
     &FETCH_MEMORY,
     &WINDOW_MIN,
     &WINDOW_MAX,
+    &READ_AHEAD_MAX,
+    &PREFETCH_MAX,
     &FAILURE_DELAY,
-    &KEY_PAIRS,
+    &METRICS_OF_TOPICS,
+    &METRICS_AIVEN_NAMES,
     &BROKER_ID,
     &NODE_ID,
 ];

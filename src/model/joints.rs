@@ -6,7 +6,8 @@
 //! | an abandoned attempt is looked for  | metadata | [`SegmentObjects::is_copying`], [`SegmentObjects::copy_end`] |
 //! | a claimed or deleted one is cleaned | metadata | [`SegmentObjects::delete_objects`], [`SegmentObjects::has_objects`] |
 //! | a copy has all bytes in the store   | storage  | [`SegmentLedger::is_condemned`]                            |
-//! | a delete can't be done now          | storage  | [`SegmentLedger::take_over_delete`]                        |
+//! | a delete can't be done for good now | storage  | [`SegmentLedger::take_over_delete`]                        |
+//! | a reader comes to a segment's end   | storage  | [`SegmentLedger::next_segment`]                            |
 //!
 //! All but the first two calls to the store answer at once, from memory.
 
@@ -55,9 +56,17 @@ pub trait SegmentLedger: Send + Sync {
     /// end of a copy. False for a segment that the ledger doesn't know.
     fn is_condemned(&self, segment: &SegmentId) -> bool;
 
-    /// Offers a delete that can't be done now. True if the metadata side will see to it; the caller then reports success
+    /// Offers a delete that can't be done now, or that was done although a write of the segment's copy here may still
+    /// arrive. True if the metadata side will see to it; the caller then reports success
     /// to the broker.
     fn take_over_delete(&self, segment: &SegmentMetadata) -> bool;
+
+    /// The segment that a reader of this one will most probably want next, so that some of it can be there already. `None`
+    /// if the ledger can't tell without asking anybody.
+    fn next_segment(&self, segment: &SegmentMetadata) -> Option<SegmentMetadata> {
+        let _ = segment;
+        None
+    }
 }
 
 /// How a copy that began in this process ended.

@@ -53,8 +53,25 @@ impl Copies {
         }
     }
 
+    /// The host has deleted the segment. True if its copy had ended well and the end is not on record: then the host has
+    /// given it up, and never says that it is finished.
+    pub(super) fn given_up(&mut self, segment: &KafkaUuid) -> bool {
+        let Some(Copy::Ended { end: end @ CopyEnd::Done, .. }) = self.known.get_mut(segment) else { return false };
+        *end = CopyEnd::Failed { is_removed: true };
+        true
+    }
+
     pub(super) fn is_running(&self, segment: &KafkaUuid) -> bool {
         matches!(self.known.get(segment), Some(Copy::Running))
+    }
+
+    /// Whether something of it may come to the store behind a delete: it is being written, or its end was not an answer of
+    /// the store's and what it left has not been removed for good.
+    pub(super) fn may_come_late(&self, segment: &KafkaUuid) -> bool {
+        match self.known.get(segment) {
+            Some(Copy::Running | Copy::Ended { end: CopyEnd::Failed { is_removed: false }, .. }) => true,
+            Some(Copy::Ended { .. }) | None => false,
+        }
     }
 
     /// Drops what is known of a copy that has ended.
@@ -121,6 +138,33 @@ mod tests {
         assert_eq!(copies.end(&id(1)), Some(FAILED));
         copies.removed(&id(1));
         assert_eq!(copies.end(&id(1)), Some(CopyEnd::Failed { is_removed: true }));
+    }
+
+    #[test]
+    fn a_copy_may_come_late_until_it_is_done_or_removed_for_good() {
+        let mut copies = Copies::default();
+        assert!(!copies.may_come_late(&id(1)), "none of ours");
+        copies.begun(id(1));
+        assert!(copies.may_come_late(&id(1)));
+        copies.ended(id(1), Duration::ZERO, FAILED);
+        assert!(copies.may_come_late(&id(1)));
+        copies.removed(&id(1));
+        assert!(!copies.may_come_late(&id(1)));
+        copies.begun(id(2));
+        copies.ended(id(2), Duration::ZERO, CopyEnd::Done);
+        assert!(!copies.may_come_late(&id(2)));
+    }
+
+    #[test]
+    fn a_copy_that_ended_well_and_was_deleted_before_its_end_was_on_record_was_given_up() {
+        let mut copies = Copies::default();
+        copies.begun(id(1));
+        assert!(!copies.given_up(&id(1)) && !copies.given_up(&id(2)), "under way, unknown");
+        copies.ended(id(1), Duration::ZERO, CopyEnd::Done);
+        assert!(copies.is_copying(&id(1), Duration::ZERO));
+        assert!(copies.given_up(&id(1)));
+        assert!(!copies.is_copying(&id(1), Duration::ZERO) && !copies.may_come_late(&id(1)));
+        assert!(!copies.given_up(&id(1)), "said once");
     }
 
     #[test]

@@ -40,7 +40,13 @@ impl Deleter {
             }
         }
         failed.extend(self.delete_found(&found).await);
-        let deleted = segments.len() - failed.len();
+        let is_done = |segment: &&&SegmentMetadata| failed.iter().all(|(other, _)| !std::ptr::eq(*other, **segment));
+        let done: Vec<_> = found.iter().map(|(segment, _)| segment).filter(is_done).collect();
+        for segment in &done {
+            self.say_if_guessed(segment);
+            self.joint.deleted(segment);
+        }
+        let deleted = done.len() - done.iter().filter(|segment| self.joint.take_over_late(segment)).count();
         failed.retain(|(segment, error)| !self.joint.take_over(segment, error));
         for (segment, error) in failed.iter().skip(1) {
             tracing::warn!(segment = %segment.id, "not deleted: {error}");
@@ -90,7 +96,24 @@ impl Deleter {
     pub(super) async fn delete_all_of(&self, segment: &SegmentMetadata) -> Result<(), StorageError> {
         let deleted = self.store.delete(&self.names(segment)?).await;
         self.joint.delete_met(&deleted);
+        if deleted.is_ok() {
+            self.say_if_guessed(segment);
+        }
         deleted
+    }
+
+    /// Objects of another name would stay for ever.
+    fn say_if_guessed(&self, segment: &SegmentMetadata) {
+        if let Err(error @ StorageError::Corrupt { .. }) =
+            lead_of(segment, &self.key_prefix, "delete", self.store.name())
+        {
+            tracing::warn!(
+                "{error}; what was deleted are its objects under the present `key.prefix` {:?}. If it was copied under \
+                 another one, what has {} in its name stays in the store: remove it by hand",
+                self.key_prefix,
+                segment.id.uuid
+            );
+        }
     }
 
     /// Whether the store has anything of a segment.
@@ -114,10 +137,14 @@ impl Deleter {
         Ok(names)
     }
 
-    /// Names of the segment's objects: of every layout that its metadata leaves possible.
+    /// Names of the segment's objects: of every layout that its metadata leaves possible. If that is damaged, which no time
+    /// mends, the names that follow from the segment's id.
     fn keys(&self, segment: &SegmentMetadata) -> Result<Vec<ObjectKey>, StorageError> {
         let (prefix, store) = (&self.key_prefix, self.store.name());
-        let lead = lead_of(segment, prefix, "delete", store)?;
+        let lead = match lead_of(segment, prefix, "delete", store) {
+            Err(StorageError::Corrupt { .. }) => Lead::Nothing,
+            lead => lead?,
+        };
         let mut keys = match &lead {
             Lead::Compact(place) => vec![key_of(segment, place, prefix, "delete", store)?],
             Lead::Nothing => vec![ObjectKey::of_segment(prefix, segment)],

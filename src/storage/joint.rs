@@ -9,8 +9,11 @@ use parking_lot::{Mutex, RwLock};
 use super::StorageError;
 use super::breaker::{Breaker, BreakerSettings, Outage, Turn};
 use super::copies::Copies;
+use super::layout::CUSTOM_METADATA_BYTES_MAX;
 use super::metrics::JointMetrics;
 use crate::model::{CopyEnd, KafkaUuid, SegmentId, SegmentLedger, SegmentMetadata};
+
+const SAID_AGAIN: Duration = Duration::from_secs(300);
 
 /// Shared by everything of one manager that copies or deletes.
 pub(super) struct Joint {
@@ -23,6 +26,7 @@ pub(super) struct Joint {
     ledger: RwLock<Option<Weak<dyn SegmentLedger>>>,
     store: Box<str>,
     metrics: JointMetrics,
+    given_up_said: Mutex<Option<Instant>>,
 }
 
 /// Held by the task that makes a copy: one that is lost with its task has failed.
@@ -41,6 +45,7 @@ impl Joint {
             ledger: RwLock::new(None),
             store: store.into(),
             metrics,
+            given_up_said: Mutex::default(),
         }
     }
 
@@ -65,15 +70,55 @@ impl Joint {
         self.ledger().is_some_and(|ledger| ledger.is_condemned(segment))
     }
 
+    pub(super) fn next_segment(&self, segment: &SegmentMetadata) -> Option<SegmentMetadata> {
+        self.ledger()?.next_segment(segment)
+    }
+
     /// Offers a delete that failed. What the caller stopped is not handed over: nobody waits for its answer.
     pub(super) fn take_over(&self, segment: &SegmentMetadata, error: &StorageError) -> bool {
         let is_stopped = matches!(error, StorageError::Cancelled { .. } | StorageError::Closed { .. });
-        if is_stopped || !self.ledger().is_some_and(|ledger| ledger.take_over_delete(segment)) {
+        if is_stopped || !self.hand_over(segment) {
             return false;
         }
-        self.metrics.deletes_handed_over.increment();
         tracing::debug!(segment = %segment.id, %error, "deleted later: the metadata side took it over");
         true
+    }
+
+    /// Offers a delete that was done and may not last: a write of this process's own copy of it may still arrive, and be
+    /// removed by nobody if the process ends before.
+    pub(super) fn take_over_late(&self, segment: &SegmentMetadata) -> bool {
+        let is_taken = self.copies.lock().may_come_late(&segment.id.uuid) && self.hand_over(segment);
+        if is_taken {
+            tracing::debug!(segment = %segment.id, "deleted, and looked for again: its copy may not have ended");
+        }
+        is_taken
+    }
+
+    /// The host's delete of a segment was done. What a metadata side has on record as finished is settled, so of what is not
+    /// the host thought better after the copy.
+    pub(super) fn deleted(&self, segment: &SegmentMetadata) {
+        if !self.is_joined() || !self.copies.lock().given_up(&segment.id.uuid) {
+            return;
+        }
+        let (now, mut said) = (Instant::now(), self.given_up_said.lock());
+        let is_news = said.is_none_or(|at| now.duration_since(at) >= SAID_AGAIN);
+        if !is_news {
+            tracing::debug!(segment = %segment.id, "given up by the broker after its copy had succeeded");
+            return;
+        }
+        *said = Some(now);
+        tracing::warn!(
+            "{}: the copy succeeded, and the broker gave it up and deleted it. If its log says that the custom metadata is \
+             too large, set `remote.log.metadata.custom.metadata.max.bytes` of the broker to {CUSTOM_METADATA_BYTES_MAX}, \
+             which is Kafka's default and enough for any segment, and restart the broker (said once in five minutes)",
+            segment.id
+        );
+    }
+
+    fn hand_over(&self, segment: &SegmentMetadata) -> bool {
+        let is_taken = self.ledger().is_some_and(|ledger| ledger.take_over_delete(segment));
+        self.metrics.deletes_handed_over.add(u64::from(is_taken));
+        is_taken
     }
 
     pub(super) fn begin(self: &Arc<Self>, segment: KafkaUuid) -> Copying {

@@ -7,10 +7,12 @@
 //! manager -> upload, fetch, deletion -> layout (pure: bytes <-> blocks, indexes, footer, manifest)
 //!                                    -> transform (zstd, AES-256-GCM, key pairs)
 //!                                    -> store  (OpenDAL behind a trait)
+//! survey (what lies in a store, and is it whole) -> fetch, layout, store
 //!            joint (what a metadata side in this process is told and asked) -> breaker, copies (pure)
 //! ```
 
 mod breaker;
+mod cache;
 mod cleanup;
 mod copies;
 mod deletion;
@@ -21,9 +23,12 @@ pub mod layout;
 mod manager;
 mod metrics;
 mod objects;
+mod pace;
+mod preflight;
 mod segment_files;
 mod settings;
 mod store;
+pub mod survey;
 mod tasks;
 mod transform;
 mod upload;
@@ -31,4 +36,5 @@ mod upload;
 pub use error::{Cause, StorageError};
 pub use fetch::SegmentReader;
 pub use manager::{StorageEnv, StorageManager};
+pub use preflight::{Preflight, PreflightStep, preflight};
 pub use segment_files::SegmentFiles;

@@ -12,7 +12,7 @@ use undercroft::wire::{self, Record, RecordKey};
 use crate::fault::{Fault, Faults};
 use crate::log::{Log, Stored};
 use crate::op::{B, S};
-use crate::world::{DELETE_RETENTION_MS, REACHED_END_MS, segment_id, user_partition};
+use crate::world::{DELETE_RETENTION_MS, DELIVERY_MS, REACHED_END_MS, segment_id, user_partition};
 
 /// Number of a record that was sent.
 pub type Ticket = u32;
@@ -269,6 +269,20 @@ impl Broker {
         self.knows_topic_gone = false;
         self.arrived = None;
         self.queue.drain(..).collect()
+    }
+
+    /// What upkeep does with the state of a deleted topic of which the log has nothing left. Tells whether it did.
+    pub fn let_go(&mut self, laws: Laws, now_ms: i64) -> bool {
+        let is_idle = self.queue.is_empty() && self.tasks.is_empty() && self.cleanings.is_empty();
+        let reader = &mut self.reader;
+        let newest_ms = reader.state.newest_ms();
+        let is_quiet = newest_ms > i64::MIN && now_ms.saturating_sub(newest_ms) > DELIVERY_MS;
+        // A manager waits for an hour, in which everything arrives.
+        let is_due = self.knows_topic_gone && reader.level > Level::Zero && is_quiet && reader.state.is_spent(i64::MAX);
+        if is_idle && is_due {
+            reader.state = PartitionState::with_laws(user_partition(), laws);
+        }
+        is_idle && is_due
     }
 
     pub fn start(&mut self, laws: Laws, from_checkpoint: bool, now_ms: i64) {

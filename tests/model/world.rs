@@ -42,6 +42,7 @@ pub struct Counts {
     pub tombstones: u64,
     pub backfills: u64,
     pub objects_deleted: u64,
+    pub states_let_go: u64,
     pub refused_updates: u64,
     pub cleaner_rounds: u64,
     pub rebuilds: u64,
@@ -56,6 +57,7 @@ impl Counts {
         self.tombstones += other.tombstones;
         self.backfills += other.backfills;
         self.objects_deleted += other.objects_deleted;
+        self.states_let_go += other.states_let_go;
         self.refused_updates += other.refused_updates;
         self.cleaner_rounds += other.cleaner_rounds;
         self.rebuilds += other.rebuilds;
@@ -285,7 +287,7 @@ impl World {
     }
 
     fn learn(&mut self, b: B, knows_epoch: bool) -> bool {
-        let (leader, epoch) = (self.leader, self.epoch);
+        let (leader, epoch, laws, now_ms) = (self.leader, self.epoch, self.faults.laws, self.now_ms);
         let is_topic_gone = self.topic_gone_ms.is_some();
         let broker = self.broker(b);
         if !broker.is_alive {
@@ -295,7 +297,9 @@ impl World {
         let leadership = is_leader.then_some(if knows_epoch { LeaderEpoch(epoch) } else { LeaderEpoch::UNKNOWN });
         let before = (broker.leadership, broker.knows_topic_gone);
         (broker.leadership, broker.knows_topic_gone) = (leadership, is_topic_gone);
-        before != (leadership, is_topic_gone)
+        let is_let_go = broker.let_go(laws, now_ms);
+        self.counts.states_let_go += u64::from(is_let_go);
+        before != (leadership, is_topic_gone) || is_let_go
     }
 
     pub fn crash(&mut self, b: B) -> bool {

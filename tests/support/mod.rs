@@ -140,6 +140,15 @@ pub fn objects_below(folder: &Path) -> Vec<std::path::PathBuf> {
     files_below(folder).into_iter().filter(|path| path.extension().is_some_and(|suffix| suffix == "ucseg")).collect()
 }
 
+/// Where a copy of the segment would be.
+pub fn object_below(folder: &Path, segment: &SegmentMetadata) -> std::path::PathBuf {
+    let partition = &segment.id.partition;
+    folder.join(format!(
+        "{}-{}/{}/{:020}-{}.ucseg",
+        partition.topic, partition.topic_id, partition.partition, segment.start_offset.0, segment.id.uuid
+    ))
+}
+
 /// Every file below a folder.
 pub fn files_below(folder: &Path) -> Vec<std::path::PathBuf> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().map(|entry| entry.expect("readable").path());

@@ -119,6 +119,16 @@ impl MetaPartition {
         state
     }
 
+    /// Forgets a state that is spent, unless somebody but the caller holds it: the reader, or a write. Tells whether it did.
+    pub(super) fn let_go(&self, state: &SharedState, now_ms: i64) -> bool {
+        let mut states = self.states.lock();
+        let partition = state.read().partition().clone();
+        let is_it = states.get(&partition).is_some_and(|known| Arc::ptr_eq(known, state));
+        // Nobody takes hold of it meanwhile: that needs the lock.
+        let is_free = is_it && Arc::strong_count(state) == 2 && state.read().is_spent(now_ms);
+        is_free && states.remove(&partition).is_some()
+    }
+
     pub(super) fn is_cared_for(&self) -> bool {
         self.is_cared_for.load(Ordering::Acquire)
     }

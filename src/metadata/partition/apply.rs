@@ -4,7 +4,7 @@ use crate::model::{KafkaUuid, SegmentMetadata, SegmentState, SegmentUpdate};
 
 use super::entry::Said;
 use super::lineage::Lineage;
-use super::naming::{KeyName, Naming};
+use super::naming::{KeyName, LaneName, Naming};
 use super::segment::{Gone, KeptUpdate, Segment};
 use super::slab::Slab;
 use super::{Outcome, PartitionState, Refusal};
@@ -40,7 +40,13 @@ impl PartitionState {
             let counts = to == SegmentState::CopyFinished || is_first;
             known.is_state_keyed |= from == to && said.name.is_some() && counts;
             // A rewrite that was decided earlier and came later takes the place of the one that the state may rest on.
-            let replaces = from != to && said.name.is_some_and(|name| self.other_keys.has(known.holder(), name));
+            // COPY_SEGMENT_FINISHED that stands in its own lane rests on none.
+            let holder = known.holder();
+            let is_in_its_lane = |name| self.other_keys.has(holder, KeyName { lane: LaneName::Update, ..name });
+            let takes_place = |name| {
+                self.other_keys.has(holder, name) && !(from == SegmentState::CopyFinished && is_in_its_lane(name))
+            };
+            let replaces = from != to && said.name.is_some_and(takes_place);
             known.is_state_keyed &= !replaces;
             if from == to || self.laws.refused_records_count {
                 self.note(place, said.name);

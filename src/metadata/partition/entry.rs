@@ -57,6 +57,8 @@ impl PartitionState {
     /// Takes the next record of the log. Records that are about no segment count as applied.
     pub fn take(&mut self, entry: Entry<'_>) -> Outcome {
         self.changes += 1;
+        // What claims to come from the future would keep all behind it from being forgotten, and let all before it be.
+        let entry = Entry { timestamp_ms: entry.timestamp_ms.min(entry.seen_ms), ..entry };
         self.newest_ms = self.newest_ms.max(entry.timestamp_ms);
         self.fade();
         let is_key_known = match entry.key {
@@ -130,6 +132,14 @@ impl PartitionState {
             self.fading.reserve_exact((self.fading.len() / 8).max(4));
         }
         self.fading.push_back((timestamp_ms, segment));
+    }
+
+    /// Whether the log has nothing of the partition that is still to be known, and has been quiet for so long that nothing is
+    /// on its way. Of what is gone without keys, a reader that begins now may know nothing either.
+    #[must_use]
+    pub fn is_spent(&self, now_ms: i64) -> bool {
+        let is_empty = self.live.is_empty() && self.orphans.is_empty() && self.mark.is_none();
+        is_empty && self.work.gone_with_keys == 0 && self.newest_ms.saturating_add(FADES_AFTER_MS) < now_ms
     }
 
     /// Forgets what is gone and has nothing that could be emptied.

@@ -353,13 +353,13 @@ fn what_there_is_one_of_for_each_segment_is_small() {
 
 #[test]
 fn a_burst_of_deletions_is_forgotten_an_hour_later_with_its_memory() {
-    let mut state = PartitionState::new(partition());
+    let (mut state, now_ms) = (PartitionState::new(partition()), 3_600_001);
     let mut say = |number: i64, to: SegmentState, timestamp_ms: i64| {
         let mut metadata = whole(0, number * 10, number * 10 + 9, &[(0, number * 10)], to);
         metadata.id.uuid = KafkaUuid::from_halves(number, number);
         let record = Record::Segment(WholeSegment { metadata, leader_epoch: LeaderEpoch::UNKNOWN });
         let body = Some(&record);
-        let _ = state.take(Entry { offset: 0, timestamp_ms, seen_ms: 0, key: None, body });
+        let _ = state.take(Entry { offset: 0, timestamp_ms, seen_ms: now_ms, key: None, body });
         (state.gone.len(), state.fading.len(), state.fading.capacity())
     };
     for number in 0..1000 {
@@ -368,7 +368,87 @@ fn a_burst_of_deletions_is_forgotten_an_hour_later_with_its_memory() {
         assert_eq!((gone, fading), (usize::try_from(number).expect("small") + 1, gone));
         assert!(capacity <= fading + fading / 8 + 4, "{capacity} for {fading}");
     }
-    let (gone, fading, capacity) = say(1000, CopyStarted, 3_600_001);
+    let (gone, fading, capacity) = say(1000, CopyStarted, now_ms);
     assert_eq!((gone, fading), (0, 0));
     assert!(capacity <= 8, "{capacity}");
+}
+
+#[test]
+fn a_record_from_the_future_neither_hastens_nor_holds_up_what_is_forgotten() {
+    let mut state = PartitionState::new(partition());
+    let mut say = |number: u8, to: SegmentState, timestamp_ms: i64, now_ms: i64| {
+        let offset = i64::from(number) * 10;
+        let mut metadata = whole(0, offset, offset + 9, &[(0, offset)], to);
+        metadata.id.uuid = id(number).uuid;
+        let record = Record::Segment(WholeSegment { metadata, leader_epoch: LeaderEpoch::UNKNOWN });
+        let body = Some(&record);
+        let _ = state.take(Entry { offset: 0, timestamp_ms, seen_ms: now_ms, key: None, body });
+        (state.gone.len(), state.newest_ms())
+    };
+    const HOUR: i64 = 3_600_000;
+    say(1, CopyStarted, 0, 0);
+    assert_eq!(say(1, DeleteFinished, 0, 0), (1, 0));
+    say(2, CopyStarted, 1_000 * HOUR, 5);
+    assert_eq!(say(2, DeleteFinished, 1_000 * HOUR, 5), (2, 5), "the first is remembered");
+    say(3, CopyStarted, 6, 6);
+    assert_eq!(say(3, DeleteFinished, 6, 6), (3, 6));
+    assert_eq!(say(4, CopyStarted, HOUR + 7, HOUR + 7), (0, HOUR + 7), "all three are forgotten in time");
+}
+
+/// The same add comes twice, as a writer that was not told may send it: the state stands in the update's own key.
+#[test]
+fn an_add_that_is_repeated_behind_its_keyed_finish_leaves_nothing_to_rewrite() {
+    let mut subject = Subject::new();
+    let add = || {
+        Record::Segment(WholeSegment { metadata: whole(1, 0, 9, &[(0, 0)], CopyStarted), leader_epoch: LeaderEpoch(0) })
+    };
+    let (segment, naming) = (id(1).uuid, Naming { epoch: LeaderEpoch(0), has_segment_id: false });
+    let key = |steps| update_key(&partition(), Offset(9), segment, naming, steps, 1);
+    let (base, in_update_lane) = (key((CopyStarted, CopyStarted)), key((CopyStarted, CopyFinished)));
+    let finished = UpdateRecord { update: update(1, CopyFinished), leader_epoch: LeaderEpoch(0), end_offset: None };
+    let _ = subject.take(Some(&base), add());
+    let _ = subject.take(Some(&in_update_lane), Record::Update(finished));
+    assert_eq!(subject.0.work().unkeyed_facts, 0);
+    let _ = subject.take(Some(&base), add());
+    assert_eq!((subject.0.work().unkeyed_facts, subject.find(0, 0)), (0, Some(1)));
+}
+
+#[test]
+fn a_partition_is_spent_when_nothing_is_left_of_it_and_it_has_been_quiet_for_an_hour() {
+    const HOUR: i64 = 3_600_000;
+    let (segment, naming) = (id(1).uuid, Naming { epoch: LeaderEpoch(0), has_segment_id: false });
+    let key = |steps| update_key(&partition(), Offset(9), segment, naming, steps, 1);
+    let mark = crate::metadata::plan::partition_delete_key(&partition());
+    let mut state = PartitionState::new(partition());
+    assert!(state.is_spent(0), "nothing was ever known");
+    let mut take = |key: &RecordKey, body: Option<Record>| {
+        let _ = state.take(Entry { offset: 0, timestamp_ms: 5, seen_ms: 5, key: Some(key), body: body.as_ref() });
+        (state.is_spent(HOUR + 5), state.is_spent(HOUR + 6))
+    };
+    let base = key((CopyStarted, CopyStarted));
+    let gone = key((DeleteStarted, DeleteFinished));
+    let says = |state| {
+        let (update, leader_epoch) = (update(1, state), LeaderEpoch(0));
+        Some(Record::Update(UpdateRecord { update, leader_epoch, end_offset: None }))
+    };
+    let add = WholeSegment { metadata: whole(1, 0, 9, &[(0, 0)], CopyStarted), leader_epoch: LeaderEpoch(0) };
+    let delete = crate::model::PartitionDelete {
+        partition: partition(),
+        broker_id: BrokerId(0),
+        event_timestamp_ms: 0,
+        state: PartitionDeleteState::Finished,
+    };
+    let marked = PartitionDeleteRecord { delete, leader_epoch: LeaderEpoch(0), end_offset: None };
+    for (key, body) in [
+        (&base, Some(Record::Segment(add))),
+        (&key((CopyStarted, DeleteStarted)), says(DeleteStarted)),
+        (&gone, says(DeleteFinished)),
+        (&mark, Some(Record::PartitionDelete(marked))),
+        (&base, None),
+        (&key((CopyStarted, DeleteStarted)), None),
+        (&gone, None),
+    ] {
+        assert_eq!(take(key, body), (false, false), "{key}");
+    }
+    assert_eq!(take(&mark, None), (false, true));
 }

@@ -45,6 +45,8 @@ pub fn update(
     }
     let from = match state.state_of(&update.id) {
         Some(SegmentState::DeleteFinished) if to == SegmentState::DeleteFinished => return Ok(Step::AlreadySo),
+        // It ended, by somebody else's record, so long ago that it is forgotten; or it never was.
+        None if to == SegmentState::DeleteFinished && standing.is_current => return Ok(Step::AlreadySo),
         None | Some(SegmentState::DeleteFinished) => return Err(Denied::UnknownSegment),
         Some(from) if from.writer_may(to) => from,
         Some(from) => return Err(Denied::Refused { from, to }),

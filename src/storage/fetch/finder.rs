@@ -1,22 +1,34 @@
 //! Finds out how a segment lies in its objects, where its metadata alone doesn't tell: by its manifest, or by its footer.
+//! What comes with a footer, all indexes, is kept for whoever asks for them.
 
 use std::sync::Arc;
+use std::time::Instant;
 
+use bytes::Bytes;
+use foyer::{Event, EventListener};
 use foyer_memory::{Cache, CacheBuilder};
 
 use super::super::StorageError;
-use super::super::layout::Place;
 use super::super::layout::aiven::{Envelope, MANIFEST_BYTES_MAX, Manifest, ManifestError, Names};
-use super::super::layout::compact::data_length;
-use super::super::metrics::StorageMetrics;
+use super::super::layout::compact::Footer;
+use super::super::layout::{ObjectKey, Place};
+use super::super::metrics::{Evictions, StorageMetrics};
 use super::super::settings::FetchSettings;
 use super::super::store::ObjectStore;
 use super::super::tasks::Tasks;
 use super::super::transform::{DataKey, KeyRing, KeyRingError};
 use super::flight::{Flight, Flights};
-use super::footer::read_footer;
+use super::footer::{read_footer, read_tail};
+use super::indexes::Indexes;
 use super::target::{Located, Sought, Target};
 use crate::model::KafkaUuid;
+
+/// What came with a footer.
+struct Tail {
+    footer: Footer,
+    bytes: Bytes,
+    data_key: Option<DataKey>,
+}
 
 /// What counts as one manifest in the cache; a longer one counts as several.
 const ENTRY_BYTES: usize = 8192;
@@ -26,6 +38,7 @@ pub(super) struct Finder {
     cache: Cache<KafkaUuid, Arc<Target>>,
     flights: Flights<KafkaUuid, Arc<Target>>,
     key_ring: KeyRing,
+    indexes: Arc<Indexes>,
     store: Arc<dyn ObjectStore>,
     runtime: tokio::runtime::Handle,
     settings: FetchSettings,
@@ -39,14 +52,16 @@ impl Finder {
         runtime: tokio::runtime::Handle,
         settings: FetchSettings,
         key_ring: KeyRing,
+        indexes: Arc<Indexes>,
         metrics: StorageMetrics,
         tasks: Tasks,
     ) -> Self {
         let cache = CacheBuilder::new(settings.manifest_cache)
             .with_shards(1)
             .with_weighter(|_: &KafkaUuid, target: &Arc<Target>| 1 + target.extra_bytes() / ENTRY_BYTES)
+            .with_event_listener(Arc::new(Leaves(metrics.manifests.evictions.clone())))
             .build();
-        Self { cache, flights: Flights::new(), key_ring, store, runtime, settings, metrics, tasks }
+        Self { cache, flights: Flights::new(), key_ring, indexes, store, runtime, settings, metrics, tasks }
     }
 
     /// The segment as it can be read. May be dropped at any time and called again.
@@ -55,7 +70,7 @@ impl Finder {
             Located::At(target) => Ok(Arc::new(target.clone())),
             Located::Sought(sought) => match self.known(&sought.segment.id.uuid) {
                 Some(target) => {
-                    self.metrics.manifest_hits.increment();
+                    self.metrics.manifests.hits.increment();
                     Ok(target)
                 }
                 None => self.flight(sought).await,
@@ -73,6 +88,13 @@ impl Finder {
         let mut flights = self.flights.0.lock();
         flights.remove(segment);
         self.cache.remove(segment);
+        self.show_size();
+    }
+
+    fn show_size(&self) {
+        let metrics = &self.metrics.manifests;
+        metrics.entries.set(i64::try_from(self.cache.entries()).unwrap_or(i64::MAX));
+        metrics.weight.set(i64::try_from(self.cache.usage()).unwrap_or(i64::MAX));
     }
 
     fn flight(self: &Arc<Self>, sought: &Sought) -> Flight<Arc<Target>> {
@@ -87,7 +109,7 @@ impl Finder {
             let _ = land.send(Ok(target));
             return flight;
         }
-        self.metrics.manifest_misses.increment();
+        self.metrics.manifests.misses.increment();
         flights.insert(segment, flight.clone());
         drop(flights);
         let (finder, sought, own) = (Arc::clone(self), sought.clone(), flight.clone());
@@ -101,17 +123,27 @@ impl Finder {
     async fn fly(&self, sought: &Sought, own: &Flight<Arc<Target>>) -> Result<Arc<Target>, StorageError> {
         let Some(_running) = self.tasks.begin() else { return Err(StorageError::Closed { action: "get" }) };
         let load = async {
-            let loaded = self.load(sought).await.map(Arc::new);
-            match &loaded {
-                Ok(target) => {
+            let started = Instant::now();
+            let loaded = self.load(sought).await;
+            self.metrics.manifests.loaded(started.elapsed(), loaded.is_ok());
+            match loaded {
+                Ok((target, tail)) => {
+                    let (target, segment) = (Arc::new(target), sought.segment.id.uuid);
                     let flights = self.flights.0.lock();
-                    if Flights::is_joined(&flights, &sought.segment.id.uuid, own) {
-                        self.cache.insert(sought.segment.id.uuid, Arc::clone(target));
+                    if Flights::is_joined(&flights, &segment, own) {
+                        self.cache.insert(segment, Arc::clone(&target));
+                        self.show_size();
+                        if let Some(Tail { footer, bytes, data_key }) = tail {
+                            self.indexes.keep(segment, footer, bytes, data_key);
+                        }
                     }
+                    Ok(target)
                 }
-                Err(_) => tokio::time::sleep(self.settings.failure_delay).await,
+                Err(error) => {
+                    tokio::time::sleep(self.settings.failure_delay).await;
+                    Err(error)
+                }
             }
-            loaded
         };
         tokio::select! {
             loaded = load => loaded,
@@ -121,11 +153,22 @@ impl Finder {
         }
     }
 
-    async fn load(&self, sought: &Sought) -> Result<Target, StorageError> {
+    /// Asks the store, past the cache.
+    pub(super) async fn examine(&self, sought: &Sought) -> Result<Target, StorageError> {
+        self.load(sought).await.map(|(target, _)| target)
+    }
+
+    async fn load(&self, sought: &Sought) -> Result<(Target, Option<Tail>), StorageError> {
+        if let Some((key, place)) = &sought.sealed {
+            let (footer, bytes) = read_tail(self.store.as_ref(), key, &sought.segment, place).await?;
+            let data_key = self.data_key(key, &footer)?;
+            let target = sought.with_footer(key, place.clone(), &footer, data_key.clone());
+            return Ok((target, Some(Tail { footer, bytes, data_key })));
+        }
         let mut missing = None;
         for names in &sought.names {
             match self.store.get_whole(&names.manifest(), MANIFEST_BYTES_MAX).await {
-                Ok(pieces) => return self.read_manifest(sought, names, &pieces.concat()),
+                Ok(pieces) => return Ok((self.read_manifest(sought, names, &pieces.concat())?, None)),
                 // That of the likeliest name is the one to be told.
                 Err(error @ StorageError::NotFound { .. }) => missing = missing.or(Some(error)),
                 Err(error) => return Err(error),
@@ -139,13 +182,15 @@ impl Finder {
         match &sought.compact {
             Some((key, prefix)) => match read_footer(self.store.as_ref(), key, "get").await {
                 Ok((footer, size)) => {
-                    let expected = data_length(sought.size, footer.block_size);
-                    let tail = u32::try_from(size.saturating_sub(footer.data_length)).unwrap_or(u32::MAX);
-                    if footer.segment_id != sought.segment.id.uuid || footer.data_length != expected {
+                    if footer.segment_id != sought.segment.id.uuid || footer.segment_size != sought.size {
                         let why = "it is about another segment".to_owned();
                         return Err(self.corrupt(key.as_str(), "the footer", why));
                     }
-                    Ok(sought.with_place(key, Place::new(footer.block_size, footer.data_length, tail, prefix)))
+                    let tail = u32::try_from(size.saturating_sub(footer.data_length)).unwrap_or(u32::MAX);
+                    let place = Place::new(footer.block_size, footer.data_length, tail, prefix);
+                    let data_key = self.data_key(key, &footer)?;
+                    let place = place.with_transforms(footer.transforms);
+                    Ok((sought.with_footer(key, place, &footer, data_key), None))
                 }
                 Err(StorageError::NotFound { .. }) => Err(missing),
                 Err(error) => Err(error),
@@ -154,7 +199,8 @@ impl Finder {
         }
     }
 
-    fn read_manifest(&self, sought: &Sought, names: &Names, bytes: &[u8]) -> Result<Target, StorageError> {
+    /// What a manifest that was read says of the segment that is sought.
+    pub(super) fn read_manifest(&self, sought: &Sought, names: &Names, bytes: &[u8]) -> Result<Target, StorageError> {
         let key = names.manifest();
         let manifest = Manifest::decode(bytes).and_then(|manifest| manifest.check(sought.size).map(|()| manifest));
         let manifest = manifest.map_err(|error| match error {
@@ -172,6 +218,13 @@ impl Finder {
         let data_key = manifest.encryption.as_ref().map(unwrap).transpose();
         let data_key = data_key.map_err(|error| self.no_key(key.as_str(), error))?;
         Ok(sought.with_manifest(names, manifest, data_key))
+    }
+
+    /// The key that a footer has, unwrapped.
+    pub(super) fn data_key(&self, key: &ObjectKey, footer: &Footer) -> Result<Option<DataKey>, StorageError> {
+        let Some(wrapped) = &footer.data_key else { return Ok(None) };
+        let unwrapped = self.key_ring.unwrap_key(&wrapped.key_id, &wrapped.wrapped);
+        unwrapped.map(|data_key| Some(DataKey::new(data_key, &[]))).map_err(|error| self.no_key(key.as_str(), error))
     }
 
     fn no_key(&self, object: &str, error: KeyRingError) -> StorageError {
@@ -192,6 +245,20 @@ impl Finder {
             store: self.store.name().to_owned().into(),
             place: place.into(),
             why: why.into(),
+        }
+    }
+}
+
+/// Counts what makes room for others.
+struct Leaves(Evictions);
+
+impl EventListener for Leaves {
+    type Key = KafkaUuid;
+    type Value = Arc<Target>;
+
+    fn on_leave(&self, reason: Event, _: &KafkaUuid, target: &Arc<Target>) {
+        if reason == Event::Evict {
+            self.0.count(target.extra_bytes());
         }
     }
 }

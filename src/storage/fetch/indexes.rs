@@ -1,25 +1,29 @@
 //! Indexes: all of a segment in one request.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use bytes::Bytes;
+use foyer::{Event, EventListener};
 use foyer_memory::{Cache, CacheBuilder};
 
 use super::super::StorageError;
 use super::super::layout::Place;
 use super::super::layout::compact::{Footer, FooterError};
-use super::super::metrics::StorageMetrics;
+use super::super::metrics::{Evictions, StorageMetrics};
 use super::super::settings::FetchSettings;
 use super::super::store::ObjectStore;
 use super::super::tasks::Tasks;
+use super::super::transform::DataKey;
 use super::flight::{Flight, Flights};
+use super::footer::read_tail;
 use super::target::{AivenBody, Body, Target};
 use crate::model::{IndexType, KafkaUuid};
 
 /// All indexes of a segment.
-enum Tail {
+pub(super) enum Tail {
     /// As stored; each is checked when it is asked for.
-    Compact { footer: Footer, bytes: Bytes },
+    Compact { footer: Footer, bytes: Bytes, data_key: Option<DataKey> },
     /// Taken out and decrypted.
     Aiven(Vec<(IndexType, Bytes)>),
 }
@@ -34,7 +38,7 @@ impl Tail {
 
     fn index(&self, index: IndexType) -> Result<Option<Bytes>, FooterError> {
         match self {
-            Self::Compact { footer, bytes } => footer.index(bytes, index),
+            Self::Compact { footer, bytes, data_key } => footer.plain_index(bytes, index, data_key.as_ref()),
             Self::Aiven(indexes) => Ok(indexes.iter().find(|(of, _)| *of == index).map(|(_, bytes)| bytes.clone())),
         }
     }
@@ -62,6 +66,7 @@ impl Indexes {
         let cache = CacheBuilder::new(settings.index_cache)
             .with_shards(1)
             .with_weighter(|_: &KafkaUuid, tail: &Arc<Tail>| tail.bytes())
+            .with_event_listener(Arc::new(Leaves(metrics.indexes.evictions.clone())))
             .build();
         Self { cache, flights: Flights::new(), store, runtime, settings, metrics, tasks }
     }
@@ -73,7 +78,12 @@ impl Indexes {
             Some(tail) => tail,
             None => self.flight(&target).await.map_err(|error| self.not_without(&target, index, error))?,
         };
-        let found = tail.index(index).map_err(|error| self.corrupt(&target, index.name(), &error))?;
+        self.taken(&target, &tail, index)
+    }
+
+    /// An index out of all that have come.
+    pub(super) fn taken(&self, target: &Target, tail: &Tail, index: IndexType) -> Result<Bytes, StorageError> {
+        let found = tail.index(index).map_err(|error| self.corrupt(target, index.name(), &error))?;
         match found {
             Some(bytes) => Ok(bytes),
             None if index == IndexType::Transaction => Err(StorageError::NotFound {
@@ -83,7 +93,7 @@ impl Indexes {
             }),
             None => {
                 let why = FooterError::Corrupt("the footer does not list it".to_owned());
-                Err(self.corrupt(&target, index.name(), &why))
+                Err(self.corrupt(target, index.name(), &why))
             }
         }
     }
@@ -91,7 +101,7 @@ impl Indexes {
     fn cached(&self, segment: &KafkaUuid) -> Option<Arc<Tail>> {
         let tail = self.cache.get(segment).map(|entry| Arc::clone(entry.value()));
         if tail.is_some() {
-            self.metrics.index_hits.increment();
+            self.metrics.indexes.hits.increment();
         }
         tail
     }
@@ -107,7 +117,7 @@ impl Indexes {
             let _ = land.send(Ok(tail));
             return flight;
         }
-        self.metrics.index_misses.increment();
+        self.metrics.indexes.misses.increment();
         flights.insert(segment, flight.clone());
         drop(flights);
         let (indexes, target, own) = (Arc::clone(self), Arc::clone(target), flight.clone());
@@ -123,17 +133,27 @@ impl Indexes {
         let mut flights = self.flights.0.lock();
         flights.remove(segment);
         self.cache.remove(segment);
+        self.show_size();
+    }
+
+    fn show_size(&self) {
+        let metrics = &self.metrics.indexes;
+        metrics.entries.set(i64::try_from(self.cache.entries()).unwrap_or(i64::MAX));
+        metrics.weight.set(i64::try_from(self.cache.usage()).unwrap_or(i64::MAX));
     }
 
     async fn fly(&self, target: &Target, own: &Flight<Arc<Tail>>) -> Result<Arc<Tail>, StorageError> {
         let Some(_running) = self.tasks.begin() else { return Err(StorageError::Closed { action: "get" }) };
         let load = async {
+            let started = Instant::now();
             let loaded = self.load(target).await;
+            self.metrics.indexes.loaded(started.elapsed(), loaded.is_ok());
             match &loaded {
                 Ok(tail) => {
                     let flights = self.flights.0.lock();
                     if Flights::is_joined(&flights, &target.segment.id.uuid, own) {
                         self.cache.insert(target.segment.id.uuid, Arc::clone(tail));
+                        self.show_size();
                     }
                 }
                 Err(_) => tokio::time::sleep(self.settings.failure_delay).await,
@@ -148,9 +168,11 @@ impl Indexes {
         }
     }
 
-    async fn load(&self, target: &Target) -> Result<Arc<Tail>, StorageError> {
+    /// Asks the store, past the cache.
+    pub(super) async fn load(&self, target: &Target) -> Result<Arc<Tail>, StorageError> {
         match &target.body {
-            Body::Compact(place) => self.load_compact(target, place).await,
+            Body::Compact(place) => self.load_compact(target, place, None).await,
+            Body::Sealed(sealed) => self.load_compact(target, &sealed.place, sealed.data_key.clone()).await,
             Body::Aiven(aiven) => self.load_aiven(aiven).await,
         }
     }
@@ -167,25 +189,19 @@ impl Indexes {
         Ok(Arc::new(Tail::Aiven(opened)))
     }
 
-    async fn load_compact(&self, target: &Target, place: &Place) -> Result<Arc<Tail>, StorageError> {
-        let bytes = joined(&self.store.get(&target.key, place.data_length..place.object_length()).await?);
-        let footer = Footer::decode(&bytes, place.object_length())
-            .map_err(|error| self.corrupt(target, "the footer", &error))?;
-        let segment = &target.segment;
-        let is_ours = footer.segment_id == segment.id.uuid
-            && footer.topic_id == segment.id.partition.topic_id
-            && footer.partition == segment.id.partition.partition
-            && footer.start_offset == segment.start_offset.0
-            && footer.segment_size == target.size
-            && footer.data_length == place.data_length;
-        if !is_ours {
-            let why = FooterError::Corrupt(format!(
-                "it belongs to segment {} of {}-{} from offset {}",
-                footer.segment_id, footer.topic_id, footer.partition, footer.start_offset
-            ));
-            return Err(self.corrupt(target, "the footer", &why));
-        }
-        Ok(Arc::new(Tail::Compact { footer, bytes }))
+    async fn load_compact(
+        &self,
+        target: &Target,
+        place: &Place,
+        data_key: Option<DataKey>,
+    ) -> Result<Arc<Tail>, StorageError> {
+        let (footer, bytes) = read_tail(self.store.as_ref(), &target.key, &target.segment, place).await?;
+        Ok(Arc::new(Tail::Compact { footer, bytes, data_key }))
+    }
+
+    /// Keeps what somebody else got.
+    pub(super) fn keep(&self, segment: KafkaUuid, footer: Footer, bytes: Bytes, data_key: Option<DataKey>) {
+        self.cache.insert(segment, Arc::new(Tail::Compact { footer, bytes, data_key }));
     }
 
     /// "Not found" is how a segment says that it has no transaction index; an object that is missing while its manifest is
@@ -223,6 +239,20 @@ impl Indexes {
 
 fn joined(pieces: &[Bytes]) -> Bytes {
     Bytes::from(pieces.concat())
+}
+
+/// Counts what makes room for others.
+struct Leaves(Evictions);
+
+impl EventListener for Leaves {
+    type Key = KafkaUuid;
+    type Value = Arc<Tail>;
+
+    fn on_leave(&self, reason: Event, _: &KafkaUuid, tail: &Arc<Tail>) {
+        if reason == Event::Evict {
+            self.0.count(tail.bytes());
+        }
+    }
 }
 
 struct Forget<'a>(&'a Indexes, KafkaUuid, &'a Flight<Arc<Tail>>);

@@ -1,30 +1,43 @@
 //! Reads of segments and their indexes.
 //!
 //! In: a segment and a range. Out: bytes whose checksums were right, or an error; never an empty result in place of one.
-//! Never: data that nobody asked for, but for one window ahead of a reader that goes on and on.
+//! Never: data that nobody asked for, but for what is behind a reader that goes on and on.
 #![allow(clippy::disallowed_methods, reason = "shell: measures how long the store takes")]
 
+mod ahead;
 mod blocks;
+mod examine;
 mod finder;
 mod flight;
 mod footer;
 mod indexes;
+mod load;
 mod pieces;
 mod reader;
+mod streams;
 mod target;
+#[cfg(test)]
+mod tests;
 mod window;
 
 use std::sync::Arc;
 
 use bytes::Bytes;
+use parking_lot::Mutex;
 
+use self::ahead::Ahead;
+pub(super) use self::ahead::NextSegment;
 use self::blocks::Blocks;
+pub(super) use self::examine::{Examiner, Faults};
 use self::finder::Finder;
 pub(super) use self::footer::read_footer;
 use self::indexes::Indexes;
 pub use self::reader::SegmentReader;
-pub(super) use self::target::{Located, key_of, lead_of};
+pub(super) use self::streams::AheadSettings;
+use self::streams::Streams;
+pub(super) use self::target::{Located, Target, key_of, lead_of};
 use super::StorageError;
+use super::cache::{DiskCache, DiskSettings};
 use super::layout::Lead;
 use super::layout::compact::block_count;
 use super::metrics::StorageMetrics;
@@ -39,6 +52,8 @@ pub(super) struct Fetcher {
     blocks: Arc<Blocks>,
     finder: Arc<Finder>,
     indexes: Arc<Indexes>,
+    ahead: Arc<Ahead>,
+    disk: Option<Arc<DiskCache>>,
     settings: FetchSettings,
     metrics: StorageMetrics,
     tasks: Tasks,
@@ -52,19 +67,31 @@ impl Fetcher {
         key_ring: KeyRing,
         metrics: StorageMetrics,
         tasks: Tasks,
+        disk: Option<DiskSettings>,
+        next_segment: NextSegment,
     ) -> Self {
-        let blocks = Blocks::new(Arc::clone(&store), runtime.clone(), settings, metrics.clone(), tasks.clone());
-        let finder =
-            Finder::new(Arc::clone(&store), runtime.clone(), settings, key_ring, metrics.clone(), tasks.clone());
-        let indexes = Indexes::new(store, runtime, settings, metrics.clone(), tasks.clone());
-        Self {
-            blocks: Arc::new(blocks),
-            finder: Arc::new(finder),
-            indexes: Arc::new(indexes),
+        let disk = disk.map(|disk| Arc::new(DiskCache::open(disk, &runtime, metrics.disk.clone())));
+        let streams = Arc::new(Mutex::new(Streams::new(settings.ahead)));
+        let of_cache = Arc::clone(&streams);
+        let thrown_away = move |segment| of_cache.lock().thrown_away(segment);
+        let of = Arc::clone(&store);
+        let blocks = Arc::new(Blocks::new(
+            of,
+            runtime.clone(),
             settings,
-            metrics,
-            tasks,
-        }
+            metrics.clone(),
+            tasks.clone(),
+            disk.clone(),
+            thrown_away,
+        ));
+        let of = Arc::clone(&store);
+        let indexes = Arc::new(Indexes::new(of, runtime.clone(), settings, metrics.clone(), tasks.clone()));
+        let (of, known) = (store, Arc::clone(&indexes));
+        let finder = Finder::new(of, runtime.clone(), settings, key_ring, known, metrics.clone(), tasks.clone());
+        let finder = Arc::new(finder);
+        let (of_ahead, by_ahead) = (Arc::clone(&blocks), Arc::clone(&finder));
+        let ahead = Arc::new(Ahead::new(streams, of_ahead, by_ahead, next_segment, runtime, tasks.clone()));
+        Self { blocks, finder, indexes, ahead, disk, settings, metrics, tasks }
     }
 
     /// A reader of `[start, end_inclusive]`, which has asked for nothing yet.
@@ -106,6 +133,14 @@ impl Fetcher {
         };
         self.finder.forget(&uuid);
         self.indexes.forget(&uuid);
+        self.ahead.forget(uuid);
         self.blocks.forget(uuid, count);
+    }
+
+    /// Waits for what is being written to disk, but not for long.
+    pub(super) async fn close(&self) {
+        if let Some(disk) = &self.disk {
+            disk.close().await;
+        }
     }
 }

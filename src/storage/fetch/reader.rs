@@ -1,7 +1,6 @@
 //! A stream of a segment's bytes.
 
 use std::fmt;
-use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -11,9 +10,10 @@ use super::super::metrics::StorageMetrics;
 use super::super::settings::FetchSettings;
 use super::super::tasks::Tasks;
 use super::Fetcher;
+use super::ahead::Ahead;
 use super::blocks::{Blocks, Found, Run};
 use super::finder::Finder;
-use super::flight::Flight;
+use super::streams::StreamId;
 use super::target::{Located, Target};
 use super::window::Window;
 
@@ -24,17 +24,15 @@ use super::window::Window;
 pub struct SegmentReader {
     blocks: Arc<Blocks>,
     finder: Arc<Finder>,
+    ahead: Arc<Ahead>,
     settings: FetchSettings,
     located: Located,
-    /// The segment as it can be read, and what to ask for at once: from the first read on.
-    found: Option<(Arc<Target>, Window)>,
+    /// From the first read on: the segment as it can be read, what to ask for at once, and the stream that it goes on.
+    found: Option<(Arc<Target>, Window, StreamId)>,
     position: u64,
     end: u64,
     /// What the last request brought: a reader needs no cache to read on.
     run: Option<Arc<Run>>,
-    /// What is under way for this window, and for the next one.
-    current: Option<(Range<u64>, Flight<Arc<Run>>)>,
-    ahead: Option<(Range<u64>, Flight<Arc<Run>>)>,
     metrics: StorageMetrics,
     tasks: Tasks,
 }
@@ -54,14 +52,13 @@ impl SegmentReader {
         Self {
             blocks: Arc::clone(&fetcher.blocks),
             finder: Arc::clone(&fetcher.finder),
+            ahead: Arc::clone(&fetcher.ahead),
             settings: fetcher.settings,
             located,
             found: None,
             position: start,
             end,
             run: None,
-            current: None,
-            ahead: None,
             metrics: fetcher.metrics.clone(),
             tasks: fetcher.tasks.clone(),
         }
@@ -81,10 +78,10 @@ impl SegmentReader {
         if self.position >= self.end {
             return Ok(Bytes::new());
         }
-        let target = self.target().await.inspect_err(|error| self.metrics.failed(error))?;
+        let (target, stream) = self.target().await.inspect_err(|error| self.metrics.failed(error))?;
         let size = target.block_bytes();
         let block = self.position / size;
-        let data = self.block(&target, block).await.inspect_err(|error| self.metrics.failed(error))?;
+        let data = self.block(&target, block, stream).await.inspect_err(|error| self.metrics.failed(error))?;
         let from = usize::try_from(self.position - block * size).unwrap_or(usize::MAX);
         let to = usize::try_from((self.end - block * size).min(data.len() as u64)).unwrap_or(usize::MAX);
         if from >= to {
@@ -98,6 +95,7 @@ impl SegmentReader {
         let bytes = data.slice(from..to);
         self.position += bytes.len() as u64;
         self.metrics.fetched_bytes.add(bytes.len() as u64);
+        self.ahead.delivered(stream, &target, self.position);
         Ok(bytes)
     }
 
@@ -113,53 +111,38 @@ impl SegmentReader {
         self.end - self.position.min(self.end)
     }
 
-    async fn target(&mut self) -> Result<Arc<Target>, StorageError> {
-        if let Some((target, _)) = &self.found {
-            return Ok(Arc::clone(target));
+    async fn target(&mut self) -> Result<(Arc<Target>, StreamId), StorageError> {
+        if let Some((target, _, stream)) = &self.found {
+            return Ok((Arc::clone(target), *stream));
         }
         let target = self.finder.find(&self.located).await?;
         let window = Window::new(self.settings.window_min, self.settings.window_max, target.block_bytes());
-        self.found = Some((Arc::clone(&target), window));
-        Ok(target)
+        let stream = self.ahead.open(&target, self.position);
+        self.found = Some((Arc::clone(&target), window, stream));
+        Ok((target, stream))
     }
 
-    async fn block(&mut self, target: &Arc<Target>, block: u64) -> Result<Bytes, StorageError> {
+    async fn block(&mut self, target: &Arc<Target>, block: u64, stream: StreamId) -> Result<Bytes, StorageError> {
         let end = self.end.div_ceil(target.block_bytes()).min(target.block_count());
-        let (mut has_moved, window_end, ahead) = match &mut self.found {
-            Some((_, window)) => (window.move_to(block, end), window.end(), window.ahead(end)),
-            None => (false, block + 1, end..end),
+        let window_end = match &mut self.found {
+            Some((_, window, _)) => {
+                window.move_to(self.position, end);
+                window.end()
+            }
+            None => block + 1,
         };
-        if has_moved {
-            self.current = self.ahead.take();
-        }
         loop {
-            if let Some(data) = self.run.as_ref().and_then(|run| run.block(block)) {
-                return Ok(data.clone());
+            if let Some(kept) = self.run.as_ref().and_then(|run| run.block(block)) {
+                return Ok(self.blocks.bytes(kept));
             }
-            let found = match &self.current {
-                Some((blocks, flight)) if blocks.contains(&block) => Found::Coming(flight.clone()),
-                _ => self.blocks.find(target, block..window_end),
-            };
-            if std::mem::take(&mut has_moved) {
-                self.read_ahead(target, ahead.clone());
-            }
-            let flight = match found {
-                Found::Here(data) => return Ok(data),
+            let flight = match self.blocks.find(target, block..window_end) {
+                Found::Here(kept) => return Ok(self.blocks.bytes(&kept)),
                 Found::Coming(flight) => flight,
             };
-            // What was read ahead may end before its window does; the next round then asks for the rest.
-            let landed = flight.await;
-            self.current = None;
-            self.run = Some(landed?);
-        }
-    }
-
-    fn read_ahead(&mut self, target: &Arc<Target>, wanted: Range<u64>) {
-        if wanted.is_empty() || !self.blocks.has_room_to_read_ahead() {
-            return;
-        }
-        if let Found::Coming(flight) = self.blocks.find(target, wanted.clone()) {
-            self.ahead = Some((wanted, flight));
+            // Behind what this read waits for.
+            self.ahead.delivered(stream, target, self.position);
+            // Another read's request may end before the window does; later rounds ask for the rest.
+            self.run = Some(flight.await?);
         }
     }
 }

@@ -2,47 +2,37 @@
 
 use std::ops::Range;
 
-/// Grows while one stream is read on and on.
+/// What the requests of one open ask for; grows while it is read on and on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Window {
     blocks: Range<u64>,
     bytes: u64,
     bytes_max: u64,
     block_bytes: u64,
-    is_first: bool,
 }
 
 impl Window {
     pub(super) fn new(bytes_min: u64, bytes_max: u64, block_bytes: u64) -> Self {
-        Self { blocks: 0..0, bytes: bytes_min, bytes_max: bytes_max.max(bytes_min), block_bytes, is_first: true }
+        Self { blocks: 0..0, bytes: bytes_min, bytes_max: bytes_max.max(bytes_min), block_bytes }
     }
 
-    /// Moves on if `block` isn't in it; the stream ends before block `end`. Tells whether it has moved.
-    pub(super) fn move_to(&mut self, block: u64, end: u64) -> bool {
+    /// Moves on if the block that has `position` isn't in it: as many bytes from there, and what their last block has
+    /// beyond. The stream ends before block `end`.
+    pub(super) fn move_to(&mut self, position: u64, end: u64) {
+        let block = position / self.block_bytes;
         if self.blocks.contains(&block) {
-            return false;
+            return;
         }
-        self.is_first = self.blocks.is_empty();
-        if !self.is_first {
+        if !self.blocks.is_empty() {
             self.bytes = self.bytes.saturating_mul(2).min(self.bytes_max);
         }
-        self.blocks = block..self.end_of(block, end);
-        true
+        let until = position.saturating_add(self.bytes).div_ceil(self.block_bytes);
+        self.blocks = block..until.max(block + 1).min(end);
     }
 
     /// First block behind it.
     pub(super) fn end(&self) -> u64 {
         self.blocks.end
-    }
-
-    /// Blocks worth getting already. Nothing in the first window: most readers take what it has and go.
-    pub(super) fn ahead(&self, end: u64) -> Range<u64> {
-        let start = self.blocks.end.min(end);
-        if self.is_first { start..start } else { start..self.end_of(start, end) }
-    }
-
-    fn end_of(&self, start: u64, end: u64) -> u64 {
-        start.saturating_add(self.bytes.div_ceil(self.block_bytes).max(1)).min(end)
     }
 }
 
@@ -51,29 +41,35 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_reader_that_goes_on_gets_more_at_once_and_ahead() {
+    fn a_reader_that_goes_on_gets_more_at_once() {
         let mut window = Window::new(1000, 4000, 100);
-        assert!(window.move_to(5, 1000));
+        window.move_to(500, 1000);
         assert_eq!(window.blocks, 5..15);
-        assert_eq!(window.ahead(1000), 15..15, "who reads one window only gets nothing for nothing");
-        assert!(!window.move_to(14, 1000));
-        assert!(window.move_to(15, 1000));
+        window.move_to(1499, 1000);
+        assert_eq!(window.blocks, 5..15);
+        window.move_to(1500, 1000);
         assert_eq!(window.blocks, 15..35);
-        assert_eq!(window.ahead(1000), 35..55);
-        assert!(window.move_to(35, 1000));
+        window.move_to(3500, 1000);
         assert_eq!(window.blocks, 35..75);
-        assert!(window.move_to(75, 1000));
+        window.move_to(7500, 1000);
         assert_eq!(window.blocks, 75..115, "bounded");
+    }
+
+    /// So that a read of what a consumer takes at once is one request wherever in a block it begins.
+    #[test]
+    fn the_bytes_are_those_behind_the_position_and_not_those_behind_its_block() {
+        let mut window = Window::new(1000, 4000, 100);
+        window.move_to(501, 1000);
+        assert_eq!(window.blocks, 5..16);
     }
 
     #[test]
     fn nothing_is_asked_for_behind_the_end() {
         let mut window = Window::new(1000, 4000, 100);
-        window.move_to(5, 8);
+        window.move_to(500, 8);
         assert_eq!(window.blocks, 5..8);
-        assert_eq!(window.ahead(8), 8..8);
         let mut tiny = Window::new(1, 1, 100);
-        tiny.move_to(3, 8);
+        tiny.move_to(300, 8);
         assert_eq!(tiny.blocks, 3..4);
     }
 }

@@ -20,11 +20,12 @@ pub(super) fn crc32c_at(segment: &KafkaUuid, number: u32, bytes: &[u8]) -> u32 {
     truncated(digest.finalize())
 }
 
-/// CRC-32C of two slices in a row.
-pub(super) fn crc32c_of_two(first: &[u8], second: &[u8]) -> u32 {
+/// CRC-32C of slices in a row.
+pub(super) fn crc32c_of(slices: &[&[u8]]) -> u32 {
     let mut digest = Digest::new(CrcAlgorithm::Crc32Iscsi);
-    digest.update(first);
-    digest.update(second);
+    for slice in slices {
+        digest.update(slice);
+    }
     truncated(digest.finalize())
 }
 
@@ -40,7 +41,7 @@ mod tests {
     #[test]
     fn is_the_castagnoli_crc() {
         assert_eq!(crc32c(b"123456789"), 0xe306_9283);
-        assert_eq!(crc32c_of_two(b"1234", b"56789"), 0xe306_9283);
+        assert_eq!(crc32c_of(&[b"1234", b"56789"]), 0xe306_9283);
     }
 
     #[test]

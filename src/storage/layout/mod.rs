@@ -4,12 +4,14 @@
 //! The formats are specified in `docs/FORMATS.md`.
 
 pub mod aiven;
+mod chunks;
 pub mod compact;
 mod crc;
 mod key;
 mod lead;
 mod place;
 
+pub use chunks::Chunks;
 pub use key::ObjectKey;
 pub use lead::Lead;
-pub use place::{Place, PlaceError};
+pub use place::{CUSTOM_METADATA_BYTES_MAX, Place, PlaceError};

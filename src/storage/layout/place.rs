@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 
-use super::compact::{BlockSize, data_length};
+use super::compact::{BlockSize, Transforms};
 use super::crc::crc32c;
 use crate::wire::{CustomMetadata, TaggedFields};
 
@@ -17,6 +17,7 @@ const VERSION: u8 = 1;
 /// Where the parts of a segment's object are.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
+    pub transforms: Transforms,
     pub block_size: BlockSize,
     /// Bytes of data as stored; also the position of the tail.
     pub data_length: u64,
@@ -41,7 +42,15 @@ impl Place {
     #[must_use]
     pub fn new(block_size: BlockSize, data_length: u64, tail_length: u32, prefix: &str) -> Self {
         let prefix_crc = crc32c(prefix.as_bytes());
-        Self { block_size, data_length, tail_length, prefix: Some(prefix.to_owned()), prefix_crc }
+        let transforms = Transforms::default();
+        Self { transforms, block_size, data_length, tail_length, prefix: Some(prefix.to_owned()), prefix_crc }
+    }
+
+    /// The same of data that was transformed.
+    #[must_use]
+    pub fn with_transforms(mut self, transforms: Transforms) -> Self {
+        self.transforms = transforms;
+        self
     }
 
     /// Size of the object.
@@ -65,7 +74,7 @@ impl Place {
     #[must_use]
     pub fn encode(&self) -> Bytes {
         let mut place = Vec::with_capacity(PLACE_LENGTH);
-        place.extend([LAYOUT_COMPACT, VERSION, 0, self.block_size.exponent()]);
+        place.extend([LAYOUT_COMPACT, VERSION, self.transforms.bits(), self.block_size.exponent()]);
         place.extend(self.data_length.to_be_bytes());
         place.extend(self.tail_length.to_be_bytes());
         place.extend(self.prefix_crc.to_be_bytes());
@@ -97,7 +106,7 @@ impl Place {
             return Err(PlaceError::Unsupported("nothing about a place (tag 100): another layout wrote it".to_owned()));
         };
         let decoded = Self::decode_place(place, metadata.object_prefix)?;
-        if data_length(segment_size, decoded.block_size) != decoded.data_length {
+        if !decoded.transforms.fit(segment_size, decoded.block_size, decoded.data_length) {
             return Err(PlaceError::Malformed("its data length doesn't follow from the segment's size"));
         }
         match metadata.remote_size_bytes {
@@ -120,10 +129,10 @@ impl Place {
         else {
             return Err(PlaceError::Malformed("its place doesn't have 20 bytes"));
         };
-        if transforms != 0 {
-            return Err(PlaceError::Unsupported(format!("transforms {transforms:#04x} (compression or encryption)")));
-        }
+        let transforms = Transforms::from_bits(transforms)
+            .ok_or_else(|| PlaceError::Unsupported(format!("transforms {transforms:#04x}")))?;
         Ok(Self {
+            transforms,
             block_size: BlockSize::from_exponent(exponent).ok_or(PlaceError::Malformed("its block size"))?,
             data_length: u64::from_be_bytes([d0, d1, d2, d3, d4, d5, d6, d7]),
             tail_length: u32::from_be_bytes([t0, t1, t2, t3]),
@@ -137,6 +146,7 @@ impl Place {
 mod tests {
     use proptest::prelude::*;
 
+    use super::super::compact::data_length;
     use super::*;
 
     /// The largest that Kafka has.
@@ -174,7 +184,7 @@ mod tests {
     fn other_versions_and_transforms_are_unsupported() {
         let bytes = place("").encode();
         let at = bytes.len() - PLACE_LENGTH;
-        for (offset, value) in [(0, 2), (1, 2), (2, 1)] {
+        for (offset, value) in [(0, 2), (1, 2), (2, 4), (2, 0x81)] {
             let mut other = bytes.to_vec();
             other[at + offset] = value;
             assert!(matches!(Place::decode(&other, SEGMENT_SIZE), Err(PlaceError::Unsupported(_))), "byte {offset}");

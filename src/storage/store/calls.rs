@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use super::super::StorageError;
 use super::super::error::Cause;
 use super::super::settings::CallSettings;
+use super::login::LoginTrouble;
 use super::trouble::{Trouble, TroubleKind};
 use crate::metrics::Counter;
 
@@ -25,6 +26,7 @@ pub(super) struct Caller {
     pub(super) store: Arc<str>,
     pub(super) settings: CallSettings,
     pub(super) remedies: Remedies,
+    pub(super) login: LoginTrouble,
     pub(super) requests: Counter,
     pub(super) retries: Counter,
 }
@@ -100,6 +102,18 @@ impl Caller {
         self.settings.retry_delay.saturating_mul(factor).min(RETRY_DELAY_MAX)
     }
 
+    /// What an error means. A signer that has no credentials says no more than that, so who looked for them is asked.
+    fn sorted(&self, error: &opendal::Error) -> Trouble {
+        let mut trouble = Trouble::of(error);
+        if let Some(login) = self.login.last().filter(|_| trouble.is_of_signer) {
+            trouble.why = login.why;
+            if login.may_pass {
+                trouble.kind = TroubleKind::Unreachable;
+            }
+        }
+        trouble
+    }
+
     fn explain(
         &self,
         action: &'static str,
@@ -108,7 +122,7 @@ impl Caller {
         attempts: u32,
         error: opendal::Error,
     ) -> StorageError {
-        let trouble = Trouble::of(&error);
+        let trouble = self.sorted(&error);
         let (object, store, why) = (object.to_owned(), self.store.to_string(), trouble.why);
         let source: Option<Cause> = Some(Arc::new(error));
         match trouble.kind {

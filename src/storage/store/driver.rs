@@ -1,27 +1,34 @@
 //! Every store, through OpenDAL.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use futures_util::TryStreamExt as _;
+use futures_util::{FutureExt as _, StreamExt as _, TryStreamExt as _, stream};
 use opendal::options::{ListOptions, ReadOptions, WriteOptions};
-use opendal::{Buffer, Operator, services};
+use opendal::{Buffer, Operator};
 use parking_lot::Mutex;
 
 use super::super::layout::ObjectKey;
+use super::super::metrics::HttpMeters;
 use super::super::settings::{StoreKind, StoreSettings};
 use super::super::{Cause, StorageError};
 use super::calls::Caller;
+use super::counted::counted;
 use super::folder::Folder;
-use super::operator::{FOLDER_REMEDIES, S3_REMEDIES, folder_operator, s3_operator, unusable};
+use super::operator::{folder_operator, open};
 use super::pages::DriverPages;
 use super::upload::DriverUpload;
-use super::{ObjectStore, Pages, Upload};
+use super::uploads::Uploads;
+use super::{ObjectStore, OpenUpload, Pages, Upload};
 use crate::metrics::Counter;
 
 pub(super) const PAGE: usize = 1000;
+/// Deletes that are sent at once where there are no batches.
+const DELETES_AT_ONCE: usize = 16;
 
 /// What calls to the store are counted with.
 #[derive(Debug, Clone, Default)]
@@ -30,6 +37,7 @@ pub(in super::super) struct StoreMeters {
     pub(in super::super) retries: Counter,
     pub(in super::super) bytes_read: Counter,
     pub(in super::super) bytes_written: Counter,
+    pub(in super::super) http: HttpMeters,
 }
 
 /// A store behind an OpenDAL operator.
@@ -40,6 +48,10 @@ pub(in super::super) struct DriverStore {
     folder: Option<Folder>,
     caller: Caller,
     meters: StoreMeters,
+    /// Where a store keeps the parts of uploads that nobody ends.
+    uploads: Option<Uploads>,
+    /// That store doesn't list them, or not to us: said once.
+    no_listing: AtomicBool,
 }
 
 impl DriverStore {
@@ -49,27 +61,22 @@ impl DriverStore {
         runtime: tokio::runtime::Id,
         meters: StoreMeters,
     ) -> Result<Self, StorageError> {
-        let (name, remedies, folder) = match &settings.kind {
-            StoreKind::Filesystem { root } => (format!("folder `{root}`"), FOLDER_REMEDIES, Some(Folder::new(root))),
-            StoreKind::S3(s3) => {
-                let endpoint = s3.endpoint.clone().unwrap_or_else(|| format!("Amazon S3, region {}", s3.region));
-                (format!("bucket `{}` at {endpoint}", s3.bucket), S3_REMEDIES, None)
-            }
-            StoreKind::Memory => ("memory".to_owned(), FOLDER_REMEDIES, None),
-        };
-        let operator = match &settings.kind {
-            StoreKind::Filesystem { .. } => None,
-            StoreKind::S3(s3) => Some(s3_operator(s3, &settings, runtime)?),
-            StoreKind::Memory => Some(Operator::new(services::Memory::default()).map_err(|error| unusable(&error))?),
+        let opened = open(&settings, runtime)?;
+        let folder = match &settings.kind {
+            StoreKind::Filesystem { root } => Some(Folder::new(root)),
+            _ => None,
         };
         let caller = Caller {
-            store: Arc::from(name),
+            store: Arc::from(opened.name),
             settings: settings.calls,
-            remedies,
+            remedies: opened.remedies,
+            login: opened.login,
             requests: meters.requests.clone(),
             retries: meters.retries.clone(),
         };
-        Ok(Self { operator: Mutex::new(operator), settings, folder, caller, meters })
+        let (uploads, no_listing) = (opened.uploads, AtomicBool::new(false));
+        let operator = opened.operator.map(|operator| counted(operator, &meters.http));
+        Ok(Self { operator: Mutex::new(operator), settings, folder, caller, meters, uploads, no_listing })
     }
 
     /// The operator, once the store can be used at all.
@@ -107,10 +114,49 @@ impl DriverStore {
                 object: object.to_owned().into(),
                 store: self.caller.store.to_string().into(),
                 why: why.into(),
-                remedy: FOLDER_REMEDIES.misconfigured,
+                remedy: self.caller.remedies.misconfigured,
                 source: None,
             })?;
         Ok(self.operator.lock().get_or_insert(operator).clone())
+    }
+
+    async fn delete_one(&self, operator: &Operator, name: &str) -> Result<(), StorageError> {
+        let mut call = self.caller.call("delete", name);
+        while call.attempt(operator.delete(name)).await?.is_none() {}
+        Ok(())
+    }
+
+    /// Aborts what uploads of these objects are open, by one listing for each folder that they are in. Where these can't
+    /// be listed, nothing is: that says it once, and lifecycle rules of the bucket are left.
+    async fn abort_uploads_of(&self, keys: &[ObjectKey]) -> Result<(), StorageError> {
+        if self.uploads.is_none() || self.no_listing.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        let folder_of = |key: &ObjectKey| key.as_str().rsplit_once('/').map_or("", |(folder, _)| folder).to_owned();
+        let folders: BTreeSet<String> = keys.iter().map(folder_of).collect();
+        for folder in folders {
+            let in_it: Vec<_> = keys.iter().filter(|key| folder_of(key) == folder).collect();
+            let prefix = match in_it.as_slice() {
+                [one] => one.to_string(),
+                _ if folder.is_empty() => String::new(),
+                _ => format!("{folder}/"),
+            };
+            let listed = match self.list_uploads(&prefix).await {
+                Ok(listed) => listed,
+                Err(error) if error.is_retriable() => return Err(error),
+                Err(error) => {
+                    if !self.no_listing.swap(true, Ordering::Relaxed) {
+                        tracing::debug!(%error, "unfinished uploads can't be listed, so deletes leave them to the bucket's lifecycle rules");
+                    }
+                    return Ok(());
+                }
+            };
+            for upload in listed.iter().filter(|upload| in_it.contains(&&upload.key)) {
+                self.abort_upload(&upload.key, &upload.id).await?;
+                tracing::info!(object = %upload.key, "an upload that was never ended was removed");
+            }
+        }
+        Ok(())
     }
 
     async fn synced(&self, action: &'static str, key: &ObjectKey) -> Result<(), StorageError> {
@@ -122,7 +168,7 @@ impl DriverStore {
             waited_ms: 0,
             attempts: 1,
             why: format!("its folder can't be synced: {error}").into(),
-            remedy: FOLDER_REMEDIES.unreachable,
+            remedy: self.caller.remedies.unreachable,
             source: Some(Arc::new(error) as Cause),
         })
     }
@@ -237,10 +283,22 @@ impl ObjectStore for DriverStore {
     async fn size(&self, key: &ObjectKey) -> Result<u64, StorageError> {
         let operator = self.operator("stat", key.as_str()).await?;
         let mut call = self.caller.call("stat", key.as_str());
-        loop {
-            if let Some(metadata) = call.attempt(operator.stat(key.as_str())).await? {
-                return Ok(metadata.content_length());
+        let found = loop {
+            match call.attempt(operator.stat(key.as_str())).await {
+                Ok(None) => {}
+                Ok(Some(metadata)) => break Ok(metadata.content_length()),
+                Err(error) => break Err(error),
             }
+        };
+        // The answer to a HEAD has no body that could say whether it is the object or the bucket that isn't there.
+        match found {
+            Err(StorageError::NotFound { .. }) if matches!(self.settings.kind, StoreKind::S3(_)) => {
+                match self.get(key, 0..1).await {
+                    Err(error @ StorageError::Misconfigured { .. }) => Err(error),
+                    _ => found,
+                }
+            }
+            found => found,
         }
     }
 
@@ -265,14 +323,38 @@ impl ObjectStore for DriverStore {
             let operator = self.operator("delete", &object).await?;
             let mut call = self.caller.call("delete", &object);
             let names: Vec<String> = batch.iter().map(ToString::to_string).collect();
-            while call.attempt(operator.delete_iter(names.clone())).await?.is_none() {}
+            if matches!(self.settings.kind, StoreKind::Gcs(_)) {
+                // Its batches save nothing but connections, and answer "not found" for a missing bucket in a way of their own.
+                let each: Vec<_> = names.iter().map(|name| self.delete_one(&operator, name).boxed()).collect();
+                stream::iter(each).buffer_unordered(DELETES_AT_ONCE).try_collect::<()>().await?;
+            } else {
+                while call.attempt(operator.delete_iter(names.clone())).await?.is_none() {}
+            }
             if let Some(folder) = &self.folder {
                 for key in batch {
                     folder.remove_temporaries(key.as_str()).await;
                     folder.remove_empty_parents(key.as_str()).await;
                 }
             }
+            self.abort_uploads_of(batch).await?;
         }
+        Ok(())
+    }
+
+    async fn list_uploads(&self, prefix: &str) -> Result<Vec<OpenUpload>, StorageError> {
+        let Some(uploads) = &self.uploads else { return Ok(Vec::new()) };
+        let mut call = self.caller.call("list uploads below", prefix);
+        loop {
+            if let Some(found) = call.attempt(uploads.list(prefix)).await? {
+                return Ok(found);
+            }
+        }
+    }
+
+    async fn abort_upload(&self, key: &ObjectKey, id: &str) -> Result<(), StorageError> {
+        let Some(uploads) = &self.uploads else { return Ok(()) };
+        let mut call = self.caller.call("abort an upload of", key.as_str());
+        while call.attempt(uploads.abort(key, id)).await?.is_none() {}
         Ok(())
     }
 

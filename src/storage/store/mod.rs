@@ -3,21 +3,20 @@
 //! In: keys, bytes, ranges. Out: bytes, or a [`StorageError`] that names what was tried, on what, and why it failed.
 //! Never: what the bytes mean. OpenDAL is known in this room only.
 #![allow(clippy::disallowed_methods, reason = "shell: measures how long the store takes")]
-#![cfg_attr(
-    not(test),
-    expect(dead_code, reason = "listings are for verifying, which comes later; the suite holds them")
-)]
 
 mod calls;
+mod counted;
 mod driver;
 mod folder;
 mod http;
+mod login;
 mod operator;
 mod pages;
 #[cfg(test)]
 pub(super) mod suite;
 mod trouble;
 mod upload;
+mod uploads;
 
 use std::ops::Range;
 
@@ -54,8 +53,20 @@ pub(super) trait ObjectStore: Send + Sync + 'static {
     /// Objects whose keys begin with `prefix`, page by page.
     async fn list(&self, prefix: &str) -> Result<Box<dyn Pages>, StorageError>;
 
-    /// Deletes objects, and in a folder what unfinished writes of them left; one that isn't there counts as deleted, a bucket or folder that isn't there doesn't.
+    /// Deletes objects, and what unfinished writes of them left; one that isn't there counts as deleted, a bucket or folder
+    /// that isn't there doesn't.
     async fn delete(&self, keys: &[ObjectKey]) -> Result<(), StorageError>;
+
+    /// Uploads of objects whose keys begin with `prefix` that were begun and never ended, whoever began them. Empty where a
+    /// store removes these by itself.
+    async fn list_uploads(&self, _prefix: &str) -> Result<Vec<OpenUpload>, StorageError> {
+        Ok(Vec::new())
+    }
+
+    /// Removes an upload that was begun; one that isn't there counts as removed.
+    async fn abort_upload(&self, _key: &ObjectKey, _id: &str) -> Result<(), StorageError> {
+        Ok(())
+    }
 
     /// Writes, reads and deletes an object of a few bytes called `key`.
     async fn check(&self, key: &ObjectKey) -> Result<(), StorageError>;
@@ -80,6 +91,15 @@ pub(super) trait Upload: Send {
 pub(super) struct Listed {
     pub(super) key: ObjectKey,
     pub(super) size: u64,
+}
+
+/// An upload in parts that was begun and not ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct OpenUpload {
+    pub(super) key: ObjectKey,
+    pub(super) id: String,
+    /// When it was begun, by the store's clock, if it says so.
+    pub(super) started_ms: Option<i64>,
 }
 
 /// The rest of a listing.

@@ -22,29 +22,47 @@ pub(super) struct Trouble {
     pub(super) kind: TroubleKind,
     pub(super) why: String,
     pub(super) is_temporary: bool,
+    /// There were no credentials to sign a request with.
+    pub(super) is_of_signer: bool,
 }
 
-/// Codes of S3 that mean "not you", whatever status they come with.
+/// Codes of S3, Azure and GCS that mean "not you", whatever status they come with.
 const REFUSALS: &[&str] = &[
+    "401",
     "AccessDenied",
+    "AccountIsDisabled",
     "AccountProblem",
     "AllAccessDisabled",
+    "AuthenticationFailed",
+    "AuthorizationFailure",
+    "AuthorizationPermissionMismatch",
+    "AuthorizationResourceTypeMismatch",
+    "AuthorizationServiceMismatch",
     "ExpiredToken",
+    "InsufficientAccountPermissions",
     "InvalidAccessKeyId",
+    "InvalidAuthenticationInfo",
     "InvalidSecurity",
     "InvalidToken",
+    "KeyBasedAuthenticationNotPermitted",
+    "NoAuthenticationInformation",
     "NotSignedUp",
+    "PublicAccessNotPermitted",
     "RequestTimeTooSkewed",
     "SignatureDoesNotMatch",
     "TokenRefreshRequired",
 ];
 
-/// Codes of S3 that mean "not here".
+/// Codes of S3 and Azure that mean "not here", or "not so".
 const MISCONFIGURATIONS: &[&str] = &[
     "AuthorizationHeaderMalformed",
+    "ContainerBeingDeleted",
+    "ContainerDisabled",
+    "ContainerNotFound",
     "IllegalLocationConstraintException",
     "InvalidBucketName",
     "InvalidRegion",
+    "InvalidResourceName",
     "InvalidStorageClass",
     "NoSuchBucket",
     "PermanentRedirect",
@@ -54,7 +72,7 @@ const MISCONFIGURATIONS: &[&str] = &[
 impl Trouble {
     pub(super) fn of(error: &Error) -> Self {
         let is_temporary = error.is_temporary();
-        if let Some((code, message)) = s3_code(error.message()) {
+        if let Some((code, message)) = code_of(error.message()) {
             let kind = match error.kind() {
                 _ if REFUSALS.contains(&code) => TroubleKind::Refused,
                 _ if code == "InvalidRange" => TroubleKind::Short,
@@ -63,17 +81,18 @@ impl Trouble {
             };
             let hint = match code {
                 "NoSuchBucket" => "the bucket does not exist".to_owned(),
+                "ContainerNotFound" => "the container does not exist".to_owned(),
                 "RequestTimeTooSkewed" => format!("{code}: {message}; the clock of this machine is wrong"),
                 _ if message.is_empty() => code.to_owned(),
                 _ => format!("{code}: {message}"),
             };
-            return Self { kind, why: hint, is_temporary };
+            return Self { kind, why: hint, is_temporary, is_of_signer: false };
         }
         let why = match obstacle(error) {
             Some(obstacle) => format!("{}; {obstacle}", words(error)),
             None => words(error),
         };
-        Self { kind: Self::without_code(error), why, is_temporary }
+        Self { kind: Self::without_code(error), why, is_temporary, is_of_signer: is_of_signer(error) }
     }
 
     /// Whether the same call may succeed in a moment.
@@ -83,7 +102,10 @@ impl Trouble {
 
     fn without_code(error: &Error) -> TroubleKind {
         let message = error.message();
-        if message.contains("got too little data") || error.kind() == ErrorKind::RangeNotSatisfied {
+        if message.contains("got too little data")
+            || error.kind() == ErrorKind::RangeNotSatisfied
+            || (message.contains("content range") && has_empty_range(error))
+        {
             return TroubleKind::Short;
         }
         if obstacle(error).is_some() {
@@ -103,7 +125,7 @@ impl Trouble {
             _ if message == "send http request" || message == "read data from http response" => {
                 TroubleKind::Unreachable
             }
-            _ if message.contains("signing http request") || message.contains("credential") => TroubleKind::Refused,
+            _ if is_of_signer(error) => TroubleKind::Refused,
             _ => kind_of(error.kind(), error.is_temporary()),
         }
     }
@@ -121,14 +143,33 @@ fn kind_of(kind: ErrorKind, is_temporary: bool) -> TroubleKind {
     }
 }
 
-/// Code and message of an S3 error, which OpenDAL hands on as `S3Error { code: "…", message: "…", … }`.
-fn s3_code(message: &str) -> Option<(&str, &str)> {
-    let field = |name: &str| {
-        let rest = &message[message.find(name)? + name.len()..];
-        rest.split('"').next()
+/// Code and message of a store's error. OpenDAL hands on S3's as `S3Error { code: "…", message: "…", … }`, Azure's in the
+/// same way, GCS's as `GcsErrorResponse { error: GcsError { …, code: 403, message: "…" } }`, and what it can't read as it is.
+fn code_of(message: &str) -> Option<(&str, &str)> {
+    let between = |begin: &str, end: &[char]| {
+        let rest = &message[message.rfind(begin)? + begin.len()..];
+        rest.split(end).next()
     };
-    let code = field("code: \"").filter(|code| !code.is_empty())?;
-    Some((code, field("message: \"").unwrap_or_default()))
+    if message.starts_with("GcsErrorResponse") {
+        let code = between(", code: ", &[',', ' ']).or_else(|| between(" code: ", &[',', ' ']))?;
+        return Some((code, between("message: \"", &['"']).unwrap_or_default()));
+    }
+    let code = between("code: \"", &['"']).or_else(|| between("<Code>", &['<'])).filter(|code| !code.is_empty())?;
+    Some((code, between("message: \"", &['"']).or_else(|| between("<Message>", &['<'])).unwrap_or_default()))
+}
+
+fn is_of_signer(error: &Error) -> bool {
+    let message = error.message();
+    message.contains("signing http request") || message.contains("credential")
+}
+
+/// Whether the store answered with no byte, as Azurite does for a range that begins at an object's end: `bytes 11-10/11`,
+/// which the driver can't read.
+fn has_empty_range(error: &Error) -> bool {
+    let text = error.to_string();
+    let range = text.split_once("value: bytes ").and_then(|(_, rest)| rest.split_once('/'));
+    let ends = range.and_then(|(range, _)| range.split_once('-'));
+    matches!(ends.map(|(from, to)| (from.parse::<u64>(), to.parse::<u64>())), Some((Ok(from), Ok(to))) if to < from)
 }
 
 /// What stands in the way of a file until somebody moves it.

@@ -2,10 +2,11 @@
 
 use std::fmt;
 
+use openssl::rand::rand_bytes;
 use openssl::symm::{Cipher, decrypt_aead};
 
-const NONCE_LENGTH: usize = 12;
-const TAG_LENGTH: usize = 16;
+pub(in super::super) const NONCE_LENGTH: usize = 12;
+pub(super) const TAG_LENGTH: usize = 16;
 /// Bytes that encryption adds.
 pub(in super::super) const AES_OVERHEAD: u64 = (NONCE_LENGTH + TAG_LENGTH) as u64;
 /// Bytes of a data key.
@@ -29,14 +30,40 @@ impl DataKey {
         Self { key, additional: additional.into() }
     }
 
+    pub(in super::super) fn bytes(&self) -> &[u8; DATA_KEY_LENGTH] {
+        &self.key
+    }
+
+    /// What every blob of the segment is sealed with besides.
+    pub(in super::super) fn additional(&self) -> &[u8] {
+        &self.additional
+    }
+
     /// The plain bytes of a blob; an error if a bit of it isn't what was sealed.
     pub(in super::super) fn open(&self, blob: &[u8]) -> Result<Vec<u8>, String> {
+        self.open_with(&self.additional, blob)
+    }
+
+    /// The same of a blob that was sealed with something of its own.
+    pub(in super::super) fn open_with(&self, additional: &[u8], blob: &[u8]) -> Result<Vec<u8>, String> {
         let short = || format!("{} bytes are no encrypted chunk", blob.len());
         let (nonce, rest) = blob.split_first_chunk::<NONCE_LENGTH>().ok_or_else(short)?;
         let (ciphertext, tag) = rest.split_last_chunk::<TAG_LENGTH>().ok_or_else(short)?;
-        decrypt_aead(Cipher::aes_256_gcm(), &self.key, Some(nonce), &self.additional, ciphertext, tag)
+        decrypt_aead(Cipher::aes_256_gcm(), &self.key, Some(nonce), additional, ciphertext, tag)
             .map_err(|_| "its bytes aren't those that were encrypted".to_owned())
     }
+}
+
+/// `N` bytes that nobody can guess.
+pub(in super::super) fn random<const N: usize>() -> Result<[u8; N], String> {
+    let mut bytes = [0; N];
+    rand_bytes(&mut bytes).map_err(|error| format!("no random bytes: {error}"))?;
+    Ok(bytes)
+}
+
+/// A new key, for one copy of one segment, with nothing that all blobs are sealed with.
+pub(in super::super) fn random_data_key() -> Result<DataKey, String> {
+    Ok(DataKey::new(random()?, &[]))
 }
 
 #[cfg(test)]

@@ -27,12 +27,12 @@ pub(in super::super) struct KeyPairFiles {
 /// Why a data key could not be unwrapped.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(in super::super) enum KeyRingError {
-    #[error("its data key was wrapped with key pair `{id}`, which is not among the configured ones ({known})")]
+    #[error("key pair `{id}`, which its data key is wrapped with, is not among the configured ones ({known})")]
     Unknown { id: String, known: String },
-    #[error("its data key was wrapped with key pair `{id}`, which can't be used: {why}")]
+    #[error("key pair `{id}`, which its data key is wrapped with, can't be used: {why}")]
     Unusable { id: String, why: String },
     #[error(
-        "its data key, wrapped with key pair `{id}`, is not opened by the private key of that id: it is another key, or the manifest is damaged"
+        "its data key, wrapped with key pair `{id}`, is not opened by the private key of that id: it is another key, or what the store has is damaged"
     )]
     Wrong { id: String },
 }
@@ -60,6 +60,25 @@ impl KeyRing {
 
     /// Unwraps a data key.
     pub(in super::super) fn unwrap_key(&self, id: &str, wrapped: &[u8]) -> Result<[u8; DATA_KEY_LENGTH], KeyRingError> {
+        let unwrapped = decrypt(self.pair(id)?, wrapped).ok().and_then(|bytes| bytes.try_into().ok());
+        unwrapped.ok_or_else(|| KeyRingError::Wrong { id: id.to_owned() })
+    }
+
+    /// Wraps a data key with the public half of a pair.
+    pub(in super::super) fn wrap_key(&self, id: &str, key: &[u8; DATA_KEY_LENGTH]) -> Result<Vec<u8>, KeyRingError> {
+        encrypt(self.pair(id)?, key).map_err(|error| KeyRingError::Unusable {
+            id: id.to_owned(),
+            why: format!("its key takes no data key (it needs 2048 bits): {error}"),
+        })
+    }
+
+    /// Whether a pair can be used for encrypting, and what was encrypted be read again.
+    pub(in super::super) fn check(&self, id: &str) -> Result<(), KeyRingError> {
+        let wrapped = self.wrap_key(id, &[0; DATA_KEY_LENGTH])?;
+        self.unwrap_key(id, &wrapped).map(|_| ())
+    }
+
+    fn pair(&self, id: &str) -> Result<&PKey<Private>, KeyRingError> {
         let key = self.0.get(id).ok_or_else(|| KeyRingError::Unknown {
             id: id.to_owned(),
             known: if self.0.is_empty() {
@@ -68,9 +87,7 @@ impl KeyRing {
                 Vec::from_iter(self.0.keys().map(String::as_str)).join(", ")
             },
         })?;
-        let key = key.as_ref().map_err(|why| KeyRingError::Unusable { id: id.to_owned(), why: why.clone() })?;
-        let unwrapped = decrypt(key, wrapped).ok().and_then(|bytes| bytes.try_into().ok());
-        unwrapped.ok_or_else(|| KeyRingError::Wrong { id: id.to_owned() })
+        key.as_ref().map_err(|why| KeyRingError::Unusable { id: id.to_owned(), why: why.clone() })
     }
 }
 
@@ -94,6 +111,17 @@ impl KeyPairFiles {
         }
         Ok(private)
     }
+}
+
+fn encrypt(key: &PKey<Private>, plain: &[u8]) -> Result<Vec<u8>, ErrorStack> {
+    let mut context = PkeyCtx::new(key)?;
+    context.encrypt_init()?;
+    context.set_rsa_padding(Padding::PKCS1_OAEP)?;
+    context.set_rsa_oaep_md(Md::sha3_512())?;
+    context.set_rsa_mgf1_md(Md::sha3_512())?;
+    let mut wrapped = Vec::new();
+    context.encrypt_to_vec(plain, &mut wrapped)?;
+    Ok(wrapped)
 }
 
 fn decrypt(key: &PKey<Private>, wrapped: &[u8]) -> Result<Vec<u8>, ErrorStack> {
@@ -142,6 +170,27 @@ mod tests {
                 assert!(matches!(ring.unwrap_key("key1", damaged), Err(KeyRingError::Wrong { .. })));
             }
         }
+    }
+
+    #[test]
+    fn what_is_wrapped_is_unwrapped_by_the_same_pair_only() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let write = |bits| {
+            let key = PKey::from_rsa(Rsa::generate(bits).expect("a key")).expect("a key");
+            let path = folder.path().join(format!("{bits}.pem"));
+            std::fs::write(&path, key.private_key_to_pem_pkcs8().expect("PEM")).expect("written");
+            path
+        };
+        let pairs = [pair("key1", data("priv.pem")), pair("other", write(2048)), pair("short", write(1024))];
+        let (ring, _) = KeyRing::load(&pairs);
+        let key = [7; DATA_KEY_LENGTH];
+        let wrapped = ring.wrap_key("key1", &key).expect("wrapped");
+        assert_ne!(wrapped, ring.wrap_key("key1", &key).expect("wrapped"), "never the same twice");
+        assert_eq!(ring.unwrap_key("key1", &wrapped), Ok(key));
+        assert!(matches!(ring.unwrap_key("other", &wrapped), Err(KeyRingError::Wrong { .. })));
+        assert!(ring.check("key1").is_ok());
+        assert!(matches!(ring.check("short"), Err(KeyRingError::Unusable { .. })));
+        assert!(matches!(ring.check("nobody"), Err(KeyRingError::Unknown { .. })));
     }
 
     #[test]

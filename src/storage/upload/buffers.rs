@@ -23,12 +23,14 @@ impl Memory {
         Self { permits: Arc::new(Semaphore::new(kib as usize)), kib, held }
     }
 
-    /// Buffers of `buffer_bytes` for a copy: waits for `least` of them, and takes up to `most` if they are free.
+    /// Buffers of `buffer_bytes` for a copy, beside `extra_bytes` of its own: waits for `least` of them, and takes up to
+    /// `most` if they are free.
     ///
     /// A copy gets all that it must have at once or nothing, so copies never wait for each other in a circle.
-    pub(super) async fn buffers(&self, buffer_bytes: u64, least: usize, most: usize) -> Buffers {
+    pub(super) async fn buffers(&self, buffer_bytes: u64, extra_bytes: u64, least: usize, most: usize) -> Buffers {
         let each = u32::try_from(buffer_bytes.div_ceil(KIB)).unwrap_or(u32::MAX).clamp(1, self.kib);
-        let needed = u32::try_from(least).unwrap_or(u32::MAX).saturating_mul(each).min(self.kib);
+        let extra = u32::try_from(extra_bytes.div_ceil(KIB)).unwrap_or(u32::MAX);
+        let needed = u32::try_from(least).unwrap_or(u32::MAX).saturating_mul(each).saturating_add(extra).min(self.kib);
         // Fails only if the semaphore were closed, which nobody does.
         let mut permit = Arc::clone(&self.permits).acquire_many_owned(needed).await.ok();
         let mut count = least;
@@ -44,7 +46,8 @@ impl Memory {
         for _ in 0..count {
             let _ = free.send(Vec::new());
         }
-        let bytes = i64::try_from(buffer_bytes.saturating_mul(count as u64)).unwrap_or(i64::MAX);
+        let bytes = buffer_bytes.saturating_mul(count as u64).saturating_add(extra_bytes);
+        let bytes = i64::try_from(bytes).unwrap_or(i64::MAX);
         self.held.add(bytes);
         Buffers {
             free,
@@ -119,7 +122,7 @@ mod tests {
     async fn a_buffer_comes_back_when_its_last_bytes_are_gone() {
         let gauge = Gauge::default();
         let memory = Memory::new(1 << 20, gauge.clone());
-        let mut buffers = memory.buffers(1024, 1, 1).await;
+        let mut buffers = memory.buffers(1024, 0, 1, 1).await;
         let mut buffer = buffers.take().await;
         buffer.extend([7; 10]);
         let bytes = buffers.lend(buffer);
@@ -136,19 +139,19 @@ mod tests {
     #[tokio::test]
     async fn copies_share_what_there_is_and_wait_for_what_they_need() {
         let memory = Memory::new(10 * 1024, Gauge::default());
-        let first = memory.buffers(1024, 3, 6).await;
+        let first = memory.buffers(1024, 0, 3, 6).await;
         assert_eq!(first.count(), 6);
-        let second = memory.buffers(1024, 3, 6).await;
+        let second = memory.buffers(1024, 0, 3, 6).await;
         assert_eq!(second.count(), 4);
         let waiting = tokio::spawn({
             let memory = memory.clone();
-            async move { memory.buffers(1024, 3, 3).await.count() }
+            async move { memory.buffers(1024, 0, 3, 3).await.count() }
         });
         tokio::task::yield_now().await;
         assert!(!waiting.is_finished());
         drop(second);
         assert_eq!(waiting.await.expect("runs"), 3);
         drop(first);
-        assert_eq!(memory.buffers(1 << 30, 3, 6).await.count(), 3, "more than there is, when nobody else holds any");
+        assert_eq!(memory.buffers(1 << 30, 0, 3, 6).await.count(), 3, "more than there is, when nobody else holds any");
     }
 }

@@ -1,12 +1,17 @@
 //! Copies of segments into the store.
 //!
-//! In: a segment and its files. Out: one complete object and where its parts are, or an error and no object. Never: an
+//! In: a segment and its files. Out: one complete object (in Aiven's layout three) and where its parts are, or an error
+//! and no object. Never: an
 //! object that lacks anything; more memory than the settings allow.
 #![allow(clippy::disallowed_methods, reason = "shell: measures how long copies take")]
 
+mod aiven;
 mod buffers;
-mod pace;
+mod forge;
+mod heads;
+mod parts;
 mod plan;
+mod sealed;
 mod source;
 
 use std::sync::Arc;
@@ -15,37 +20,56 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use tokio::sync::oneshot;
 
-use self::buffers::Memory;
-use self::pace::Pace;
+use self::buffers::{Buffers, Memory};
+use self::forge::Forge;
 use self::plan::PartPlan;
+use self::sealed::Job;
 use self::source::{Source, read_indexes};
 use super::cleanup::{Cleaner, Left};
 use super::joint::{Copying, Joint};
-use super::layout::compact::{BlockSize, build_tail, data_length};
+use super::layout::aiven::Names;
+use super::layout::compact::{BlockSize, Transforms, build_tail, data_length};
 use super::layout::{ObjectKey, Place};
 use super::metrics::StorageMetrics;
-use super::settings::UploadSettings;
+use super::pace::Pace;
+use super::settings::{LayoutChoice, TransformSettings, UploadSettings};
 use super::store::ObjectStore;
 use super::tasks::Tasks;
+use super::transform::KeyRing;
 use super::{SegmentFiles, StorageError};
-use crate::model::{CopyEnd, SegmentMetadata};
+use crate::model::{CopyEnd, IndexType, SegmentMetadata};
 
 /// Buffers that a copy can't do without: one on the wire, one waiting behind it, one being read.
 const BUFFERS_MIN: usize = 3;
 /// How long a failed copy keeps its caller waiting while it cleans up.
 const CLEANUP_WAIT: Duration = Duration::from_secs(3);
 
+/// From when on a step is worth a line.
+const SLOW: Duration = Duration::from_secs(1);
+
+/// What a copy is doing.
+#[derive(Debug, Clone, Copy)]
+enum Phase {
+    /// Reading files, compressing, encrypting.
+    Read,
+    /// Handing something to the store, or waiting for room to do so.
+    Send,
+}
+
 /// Who waits for a copy.
 pub(super) struct Caller {
     /// Something comes once the caller has the answer, an error when it went away.
     pub(super) is_told: oneshot::Receiver<()>,
-    pub(super) answer: oneshot::Sender<Result<Bytes, StorageError>>,
+    pub(super) answer: oneshot::Sender<Result<Option<Bytes>, StorageError>>,
 }
 
 /// Copies segments of one manager.
 pub(super) struct Uploader {
     store: Arc<dyn ObjectStore>,
     settings: UploadSettings,
+    transform: TransformSettings,
+    key_ring: KeyRing,
+    forge: Arc<Forge>,
     memory: Memory,
     pace: Pace,
     metrics: StorageMetrics,
@@ -58,6 +82,8 @@ impl Uploader {
     pub(super) fn new(
         store: Arc<dyn ObjectStore>,
         settings: UploadSettings,
+        transform: TransformSettings,
+        key_ring: KeyRing,
         metrics: StorageMetrics,
         cleaner: Cleaner,
         joint: Arc<Joint>,
@@ -70,6 +96,9 @@ impl Uploader {
             memory: Memory::new(memory, metrics.upload_bytes_held.clone()),
             pace: Pace::new(settings.bytes_per_second),
             settings,
+            forge: Arc::new(Forge::new(transform.level, transform.threads)),
+            transform,
+            key_ring,
             metrics,
             cleaner,
             joint,
@@ -108,7 +137,7 @@ impl Uploader {
             if is_condemned { Err(StorageError::Condemned { object: key.to_string().into() }) } else { Ok(place) }
         });
         self.metrics.copies_running.add(-1);
-        self.metrics.copied(started.elapsed(), u64::try_from(segment.size_bytes).unwrap_or(0), &outcome);
+        self.metrics.copied(segment, started.elapsed(), &outcome);
         let (error, answer) = match outcome {
             Ok(place) => {
                 copying.ended(CopyEnd::Done);
@@ -121,15 +150,23 @@ impl Uploader {
             Err(error) => (error, Some(answer)),
         };
         copying.ended(CopyEnd::Failed { is_removed: false });
-        {
+        // The broker deletes at once what it is told has failed.
+        let unanswered = {
             let removal = self.cleaner.remove(key, &mut left);
             tokio::pin!(removal);
-            let is_removed = tokio::time::timeout(CLEANUP_WAIT, &mut removal).await.is_ok();
-            let _ = answer.map(|answer| answer.send(Err(error.clone())));
-            if !is_removed {
-                removal.await;
+            match tokio::time::timeout(CLEANUP_WAIT, &mut removal).await {
+                Ok(()) => answer,
+                Err(_) => {
+                    let _ = answer.map(|answer| answer.send(Err(error.clone())));
+                    removal.await;
+                    None
+                }
             }
+        };
+        if left.is_over(&error) {
+            copying.removed();
         }
+        let _ = unanswered.map(|answer| answer.send(Err(error.clone())));
         if self.cleaner.remove_late(key, left, &error).await {
             copying.removed();
         }
@@ -150,13 +187,23 @@ impl Uploader {
         key: &ObjectKey,
         prefix: &str,
         left: &mut Left,
-    ) -> Result<Bytes, StorageError> {
+    ) -> Result<Option<Bytes>, StorageError> {
         let block_size = BlockSize::default();
         let size = u64::try_from(segment.size_bytes).map_err(|_| StorageError::InvalidArgument {
             what: format!("copy {}: a size of {} bytes", segment.id, segment.size_bytes).into(),
         })?;
-        let source = Source::open(segment, &files.log, key.as_str(), block_size).await?;
-        let indexes = read_indexes(key.as_str(), files).await?;
+        let opened = Source::open(segment, &files.log, key.as_str(), block_size);
+        let source = self.progress(key, Phase::Read, opened).await?;
+        let indexes = self.progress(key, Phase::Read, read_indexes(key.as_str(), files)).await?;
+        let transforms = self.progress(key, Phase::Read, self.transforms(&source, &indexes)).await?;
+        let job = Job { segment, size, source: &source, indexes: &indexes, key, prefix };
+        match self.transform.layout {
+            LayoutChoice::Aiven => return self.send_aiven(&job, transforms.is_compressed, left).await,
+            LayoutChoice::Compact if !transforms.is_none() => {
+                return self.send_sealed(&job, transforms, left).await.map(Some);
+            }
+            LayoutChoice::Compact => {}
+        }
         let (tail, tail_length) = build_tail(segment, block_size, &indexes)
             .map_err(|error| StorageError::InvalidArgument { what: format!("copy {}: {error}", segment.id).into() })?;
         let plan = PartPlan::new(size, u64::from(tail_length), block_size, self.settings.part_size);
@@ -166,7 +213,62 @@ impl Uploader {
         } else {
             copy.put_in_parts(size, block_size, left).await?;
         }
-        Ok(Place::new(block_size, data_length(size, block_size), tail_length, prefix).encode())
+        Ok(Some(Place::new(block_size, data_length(size, block_size), tail_length, prefix).encode()))
+    }
+
+    /// The object that a copy of a segment begins with.
+    pub(super) fn first_object(&self, prefix: &str, segment: &SegmentMetadata) -> ObjectKey {
+        match self.transform.layout {
+            LayoutChoice::Compact => ObjectKey::of_segment(prefix, segment),
+            LayoutChoice::Aiven => Names::new(prefix, None, segment).log(),
+        }
+    }
+
+    /// What is to be done to a segment.
+    async fn transforms(&self, source: &Source, indexes: &[(IndexType, Bytes)]) -> Result<Transforms, StorageError> {
+        let mut is_compressed = self.transform.is_compressed;
+        if is_compressed && self.transform.is_heuristic {
+            let index = indexes.iter().find(|(index, _)| *index == IndexType::Offset).map(|(_, bytes)| bytes);
+            is_compressed = !source.is_compressed(index.unwrap_or(&Bytes::new())).await?;
+        }
+        Ok(Transforms { is_compressed, is_encrypted: self.transform.key_pair.is_some() })
+    }
+
+    /// Bounds a step that must get somewhere.
+    async fn progress<T>(
+        &self,
+        key: &ObjectKey,
+        phase: Phase,
+        step: impl Future<Output = Result<T, StorageError>> + Send,
+    ) -> Result<T, StorageError> {
+        let started = Instant::now();
+        let done = tokio::time::timeout(self.settings.no_progress, step)
+            .await
+            .unwrap_or_else(|_| Err(self.timeout(key, started, "`upload.no.progress.timeout.ms`")));
+        let took = started.elapsed();
+        match phase {
+            Phase::Read => self.metrics.copy_reads.record(took),
+            Phase::Send => self.metrics.copy_sends.record(took),
+        }
+        if took >= SLOW {
+            tracing::debug!(object = %key, ?phase, took_ms = took.as_millis(), "a step of a copy took long");
+        }
+        done
+    }
+
+    /// Waits for buffers. Other copies have them, and have deadlines of their own.
+    async fn memory(&self, bytes: u64, extra: u64, least: usize, most: usize) -> Buffers {
+        let started = Instant::now();
+        let buffers = self.memory.buffers(bytes, extra, least, most).await;
+        self.metrics.copy_waits.record(started.elapsed());
+        buffers
+    }
+
+    /// Waits until bytes may be sent. That is no lack of progress, however long it takes.
+    async fn paced(&self, bytes: u64) {
+        let started = Instant::now();
+        self.pace.wait_for(bytes).await;
+        self.metrics.copy_waits.record(started.elapsed());
     }
 
     fn timeout(&self, key: &ObjectKey, started: Instant, limit: &'static str) -> StorageError {
@@ -197,14 +299,15 @@ impl Copy<'_> {
     async fn put_at_once(&self, size: u64, block_size: BlockSize, left: &mut Left) -> Result<(), StorageError> {
         let uploader = self.uploader;
         let bytes = self.plan.buffer_bytes(size, block_size);
-        let mut buffers = uploader.memory.buffers(bytes, 1, 1).await;
-        let buffer = self.source.read_blocks(self.plan.blocks(0), buffers.take().await).await?;
+        let mut buffers = uploader.memory(bytes, 0, 1, 1).await;
+        let read = self.source.read_blocks(self.plan.blocks(0), buffers.take().await);
+        let buffer = uploader.progress(self.key, Phase::Read, read).await?;
         let mut body = vec![buffers.lend(buffer)];
         body.extend(self.tail.iter().cloned());
-        self.source.check_unchanged().await?;
-        uploader.pace.wait_for(length(&body)).await;
+        uploader.progress(self.key, Phase::Read, self.source.check_unchanged()).await?;
+        uploader.paced(length(&body)).await;
         left.object_may_exist = true;
-        self.progress(uploader.store.put(self.key, body)).await
+        uploader.progress(self.key, Phase::Send, uploader.store.put(self.key, body)).await
     }
 
     async fn put_in_parts(&self, size: u64, block_size: BlockSize, left: &mut Left) -> Result<(), StorageError> {
@@ -212,34 +315,28 @@ impl Copy<'_> {
         let parts = usize::try_from(self.plan.parts()).unwrap_or(usize::MAX);
         let most = uploader.settings.parts_in_flight.saturating_add(2).min(parts.saturating_add(1)).max(BUFFERS_MIN);
         let bytes = self.plan.buffer_bytes(size, block_size);
-        let mut buffers = uploader.memory.buffers(bytes, BUFFERS_MIN, most).await;
+        let mut buffers = uploader.memory(bytes, 0, BUFFERS_MIN, most).await;
         left.object_may_exist = true;
         let upload = uploader.store.upload(self.key, buffers.count() - 2).await?;
         let upload = left.upload.insert(upload);
         for part in 0..self.plan.parts() {
-            let buffer = self.progress(async { Ok(buffers.take().await) }).await?;
-            let buffer = self.source.read_blocks(self.plan.blocks(part), buffer).await?;
+            let buffer = uploader.progress(self.key, Phase::Send, async { Ok(buffers.take().await) }).await?;
+            let read = self.source.read_blocks(self.plan.blocks(part), buffer);
+            let buffer = uploader.progress(self.key, Phase::Read, read).await?;
             let mut body = vec![buffers.lend(buffer)];
             if self.plan.is_last(part) {
                 body.extend(self.tail.iter().cloned());
             }
-            uploader.pace.wait_for(length(&body)).await;
-            self.progress(upload.part(body)).await?;
-            tracing::debug!(object = %self.key, part, parts = self.plan.parts(), "part handed over");
+            let bytes = length(&body);
+            uploader.paced(bytes).await;
+            uploader.progress(self.key, Phase::Send, upload.part(body)).await?;
+            tracing::debug!(object = %self.key, part = part + 1, parts = self.plan.parts(), bytes, "part handed over");
         }
-        self.source.check_unchanged().await?;
+        uploader.progress(self.key, Phase::Read, self.source.check_unchanged()).await?;
         if let Some(upload) = &mut left.upload {
-            self.progress(upload.complete()).await?;
+            uploader.progress(self.key, Phase::Send, upload.complete()).await?;
         }
         Ok(())
-    }
-
-    /// Bounds a step that must get somewhere.
-    async fn progress<T>(&self, step: impl Future<Output = Result<T, StorageError>> + Send) -> Result<T, StorageError> {
-        let started = Instant::now();
-        tokio::time::timeout(self.uploader.settings.no_progress, step)
-            .await
-            .unwrap_or_else(|_| Err(self.uploader.timeout(self.key, started, "`upload.no.progress.timeout.ms`")))
     }
 }
 

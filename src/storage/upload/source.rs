@@ -11,6 +11,7 @@ use bytes::Bytes;
 
 use super::super::layout::compact::{BlockSize, seal_block};
 use super::super::{Cause, SegmentFiles, StorageError};
+use super::heads;
 use crate::model::{IndexType, KafkaUuid, SegmentMetadata};
 
 /// An open log file.
@@ -37,14 +38,14 @@ fn failure(object: &str, path: &Path, error: io::Error) -> StorageError {
     }
 }
 
-async fn blocking<T: Send + 'static>(
+pub(super) async fn blocking<T: Send + 'static>(
     object: &str,
     work: impl FnOnce() -> Result<T, StorageError> + Send + 'static,
 ) -> Result<T, StorageError> {
     tokio::task::spawn_blocking(work).await.map_err(|error| StorageError::Internal {
         action: "copy",
         object: object.to_owned().into(),
-        why: format!("the thread that reads the source ended: {error}").into(),
+        why: format!("the thread that works on it ended: {error}").into(),
         source: None,
     })?
 }
@@ -67,6 +68,16 @@ impl Source {
         .await
     }
 
+    /// The object that it becomes.
+    pub(super) fn object(&self) -> &str {
+        &self.object
+    }
+
+    /// Something that should not happen whatever is in the file.
+    pub(super) fn defect(&self, why: String) -> StorageError {
+        StorageError::Internal { action: "copy", object: self.object.clone().into(), why: why.into(), source: None }
+    }
+
     fn wrong(&self, why: String) -> StorageError {
         StorageError::Source {
             object: self.object.clone().into(),
@@ -74,6 +85,34 @@ impl Source {
             why: why.into(),
             source: None,
         }
+    }
+
+    /// Fills `buffer` with the bytes from `position` on. Blocks.
+    pub(super) fn read_at(&self, position: u64, buffer: &mut [u8]) -> Result<(), StorageError> {
+        self.file.read_exact_at(buffer, position).map_err(|error| match error.kind() {
+            io::ErrorKind::UnexpectedEof => self.wrong(format!(
+                "it ends before byte {}, the metadata says {}",
+                position + buffer.len() as u64,
+                self.size
+            )),
+            _ => failure(&self.object, &self.path, error),
+        })
+    }
+
+    /// Whether the producers compressed what is in it, by some batches from its beginning to its end. Where batches are, the
+    /// offset index says.
+    pub(super) async fn is_compressed(&self, offset_index: &Bytes) -> Result<bool, StorageError> {
+        let (source, positions) = (self.clone(), heads::positions(offset_index, self.size));
+        blocking(&self.object, move || {
+            let mut codecs = Vec::with_capacity(positions.len());
+            for position in positions {
+                let mut head = [0; heads::LENGTH];
+                source.read_at(position, &mut head)?;
+                codecs.push(heads::is_compressed(&head));
+            }
+            Ok(heads::judge(&codecs))
+        })
+        .await
     }
 
     fn check_size(&self) -> Result<(), StorageError> {
@@ -97,14 +136,7 @@ impl Source {
                     buffer.resize(end + length + 4, 0);
                 }
                 let data = &mut buffer[end..end + length];
-                source.file.read_exact_at(data, position).map_err(|error| match error.kind() {
-                    io::ErrorKind::UnexpectedEof => source.wrong(format!(
-                        "it ends before byte {}, the metadata says {}",
-                        position + length as u64,
-                        source.size
-                    )),
-                    _ => failure(&source.object, &source.path, error),
-                })?;
+                source.read_at(position, data)?;
                 let number = u32::try_from(number).map_err(|_| source.wrong("it is too long".to_owned()))?;
                 let seal = seal_block(&source.segment, number, &buffer[end..end + length]);
                 buffer[end + length..end + length + 4].copy_from_slice(&seal);

@@ -13,8 +13,10 @@ mod properties;
 mod show;
 mod source;
 mod tail;
-mod text;
+pub mod text;
 mod verify;
+
+pub use properties::parse as properties;
 
 use std::process::ExitCode;
 

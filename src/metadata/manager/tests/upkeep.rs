@@ -326,6 +326,26 @@ async fn of_a_deleted_segment_no_record_is_left_when_its_time_has_come() {
     manager.close();
 }
 
+/// A broker's delete took long, and upkeep was faster.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_broker_that_ends_a_deletion_after_upkeep_did_is_told_that_it_is_so() {
+    for tombstone_delay_ms in ["3600000", "30"] {
+        let log = log_at(2);
+        let (manager, store) = joined(&log, &[("undercroft.metadata.tombstone.delay.ms", tombstone_delay_ms)]).await;
+        begin(&manager, &store, 0).await;
+        update(&manager, 1, 0, CopyFinished).await.expect("finishes");
+        end_copy(&store, 0, CopyEnd::Done);
+        update(&manager, 1, 0, DeleteStarted).await.expect("begins");
+        match tombstone_delay_ms {
+            "30" => until("emptied", || log.has_no_values(0)).await,
+            _ => until("ended", || is_ended(&log)).await,
+        }
+        until("applied", || listed(&manager).is_empty()).await;
+        update(&manager, 1, 0, DeleteFinished).await.expect("ended already");
+        manager.close();
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_topic_that_is_gone_twice_ends_without_an_object_and_without_a_record() {
     let log = log_at(2);
@@ -353,6 +373,18 @@ async fn a_topic_that_is_gone_twice_ends_without_an_object_and_without_a_record(
     until("no record", || log.has_no_values(0)).await;
     let mark = format!("{}:topic-1:0:PARTITION", KafkaUuid([1; 16]));
     assert!(log.keys(0).contains(&mark), "{:?}", log.keys(0));
+    // By the log's clock, that was in 1970.
+    let core = manager.core().expect("open");
+    let states = || core.directory.read().meta.values().map(|meta| meta.states.lock().len()).sum::<usize>();
+    until("no memory", || states() == 0).await;
+    // A zombie writes once more: it is read as by somebody who never knew the topic, and cleaned up after.
+    let late = SegmentMetadata { state: CopyFinished, broker_id: BrokerId(2), ..segment(1, 1) };
+    let key = format!("{}:topic-1:0:{}:0", KafkaUuid([1; 16]), late.end_offset);
+    store.objects.lock().insert(id(1, 1));
+    log.store(0, Some(key.into()), Some(wire::encode_segment(&late, LeaderEpoch(0), wire::Version::V1)));
+    until("no object again", || store.objects.lock().is_empty()).await;
+    until("no record again", || log.has_no_values(0)).await;
+    until("no memory again", || states() == 0).await;
     manager.close();
 }
 

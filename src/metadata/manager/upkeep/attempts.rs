@@ -13,6 +13,15 @@ use crate::model::{SegmentId, SegmentObjects};
 /// Longer than a record can be on its way.
 const UNHEARD_MAX_MS: i64 = 600_000;
 
+/// The time, and how long an attempt of which nothing is heard counts as open.
+pub(super) struct Times {
+    pub(super) now_ms: i64,
+    /// Between its add and its copy, where the storage side tells what it copies.
+    pub(super) linger_ms: i64,
+    /// At all, where none does.
+    pub(super) lease_ms: i64,
+}
+
 /// All of them.
 #[derive(Default)]
 pub(in super::super) struct Attempts(Mutex<HashMap<SegmentId, Attempt>>);
@@ -79,7 +88,7 @@ impl Attempts {
         &self,
         segment: &SegmentId,
         objects: Option<&dyn SegmentObjects>,
-        (now_ms, linger_ms): (i64, i64),
+        &Times { now_ms, linger_ms, lease_ms }: &Times,
     ) -> OwnCopy {
         let attempt = self.0.lock().get(segment).copied();
         let is_copying = objects.is_some_and(|objects| objects.is_copying(segment));
@@ -93,7 +102,9 @@ impl Attempts {
             // Between the add and the copy nobody is on the stack.
             Some(attempt) if now_ms.saturating_sub(attempt.heard_ms) < linger_ms => OwnCopy::Open,
             Some(attempt) if objects.is_some() => OwnCopy::Ended { is_finish_said: attempt.may_finish(now_ms) },
-            // A storage side of another make: whether it still copies is not known.
+            // A storage side of another make: whether it still copies is not known before the lease is over. (That this
+            // process began it must not be forgotten before: by a clock that was set back it is older than the process.)
+            Some(attempt) if now_ms.saturating_sub(attempt.heard_ms) <= lease_ms => OwnCopy::Open,
             Some(_) => OwnCopy::No,
             // Begun by an earlier manager of this process, which may have said anything.
             None if copy_end.is_some() => OwnCopy::Ended { is_finish_said: true },
@@ -173,7 +184,11 @@ mod tests {
     }
 
     fn look(attempts: &Attempts, is_copying: bool, copy_end: Option<CopyEnd>, now_ms: i64) -> OwnCopy {
-        attempts.look(&id(), Some(&Store { is_copying, copy_end }), (now_ms, 100))
+        attempts.look(&id(), Some(&Store { is_copying, copy_end }), &at(now_ms))
+    }
+
+    fn at(now_ms: i64) -> Times {
+        Times { now_ms, linger_ms: 100, lease_ms: 5_000 }
     }
 
     #[test]
@@ -203,16 +218,20 @@ mod tests {
         attempts.begin(&id(), 0);
         attempts.heard(&id(), 5, true);
         assert_eq!(look(&attempts, false, None, 5), ENDED);
-        assert_eq!(attempts.look(&id(), None, (5, 100)), ENDED);
+        assert_eq!(attempts.look(&id(), None, &at(5)), ENDED);
     }
 
     #[test]
-    fn of_a_storage_side_of_another_make_no_end_is_known() {
+    fn of_a_storage_side_of_another_make_no_end_is_known_before_the_lease_is_over() {
         let attempts = Attempts::default();
-        attempts.begin(&id(), 0);
-        attempts.heard(&id(), 0, false);
-        assert_eq!(attempts.look(&id(), None, (99, 100)), OwnCopy::Open);
-        assert_eq!(attempts.look(&id(), None, (9_999, 100)), OwnCopy::No);
+        attempts.begin(&id(), 9_000);
+        attempts.heard(&id(), 9_000, false);
+        for (now_ms, own) in
+            [(9_099, OwnCopy::Open), (9_100, OwnCopy::Open), (14_000, OwnCopy::Open), (14_001, OwnCopy::No)]
+        {
+            assert_eq!(attempts.look(&id(), None, &at(now_ms)), own, "{now_ms}");
+        }
+        assert_eq!(attempts.look(&id(), None, &at(8)), OwnCopy::Open, "the clock was set back");
     }
 
     #[test]

@@ -10,6 +10,7 @@ use crate::model::{ObjectsError, SegmentId, SegmentMetadata, SegmentObjects, Seg
 
 use super::super::core::Core;
 use super::super::write;
+use super::attempts::Times;
 use super::cases::Busy;
 use super::place::Place;
 
@@ -20,9 +21,10 @@ const DELETE_MAX: Duration = Duration::from_secs(300);
 fn evidence(core: &Core, place: &Place, segment: &Unsettled, busy: Option<&Busy<'_>>) -> Evidence {
     let objects = core.upkeep.objects();
     let id = &segment.metadata.id;
-    let times = (core.now_ms(), core.upkeep.delays().grace_ms);
+    let delays = core.upkeep.delays();
+    let times = Times { now_ms: core.now_ms(), linger_ms: delays.grace_ms, lease_ms: delays.lease_ms };
     Evidence {
-        own: core.upkeep.attempts.look(id, objects.as_deref(), times),
+        own: core.upkeep.attempts.look(id, objects.as_deref(), &times),
         process_began_ms: core.upkeep.began_ms,
         is_topic_gone: place.is_topic_gone(),
         store: if objects.is_some() { Store::Usable } else { Store::Absent },

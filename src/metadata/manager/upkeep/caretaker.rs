@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use crate::metadata::log::LogError;
 use crate::metadata::partition::PartitionState;
+use crate::metadata::plan::Level;
 use crate::model::KafkaUuid;
 
 use super::super::core::Core;
@@ -25,13 +26,17 @@ pub(super) async fn look_around(core: &Arc<Core>) {
     if !core.upkeep.is_look_due() {
         return;
     }
-    let strangers = strangers(core);
+    let mut strangers = strangers(core);
+    // Before those are forgotten that have nothing: of them, too, it must be known that they are gone.
+    strangers.retain(|place| !let_go(core, place));
     let mut names: BTreeMap<Arc<str>, BTreeMap<KafkaUuid, i64>> = BTreeMap::new();
     for place in &strangers {
         let topics = names.entry(Arc::clone(&place.partition.topic)).or_default();
         let newest_ms = topics.entry(place.partition.topic_id).or_insert(i64::MIN);
         *newest_ms = place.state.read().newest_ms().max(*newest_ms);
     }
+    // Places keep states, and what is kept is not let go.
+    drop(strangers);
     let ids: HashSet<_> = names.values().flat_map(BTreeMap::keys).copied().collect();
     core.upkeep.sightings.lock().retain(&ids);
     let names: Vec<_> = names.into_iter().collect();
@@ -49,7 +54,7 @@ pub(super) async fn look_around(core: &Arc<Core>) {
                 for ((name, ids), presence) in names.iter().zip(presence.topics) {
                     let ids: Vec<_> = ids.iter().map(|(&id, &newest_ms)| (id, newest_ms)).collect();
                     for id in core.upkeep.sightings.lock().take(&ids, presence) {
-                        tracing::info!("topic {name} with id {id} is gone; what it left in the store is removed");
+                        tracing::info!("topic {name} with id {id} is gone; what it left is removed");
                     }
                 }
                 led_here = presence.led_here;
@@ -68,13 +73,25 @@ pub(super) async fn look_around(core: &Arc<Core>) {
 /// Partitions of topics that are gone and have something left.
 pub(super) fn places(core: &Core) -> Vec<Place> {
     let mut places = strangers(core);
-    places.retain(|place| core.upkeep.is_gone(&place.partition.topic_id));
+    places.retain(|place| core.upkeep.is_gone(&place.partition.topic_id) && has_something(&place.state.read()));
     let topics: HashSet<_> = places.iter().map(|place| place.partition.topic_id).collect();
     core.upkeep.instruments.topics_gone.set(i64::try_from(topics.len()).unwrap_or(i64::MAX));
     places
 }
 
-/// Partitions with something left, in what is cared for here, of topics no partition of which was assigned here.
+/// Forgets a partition of a topic that is gone once nothing rests on it. Tells whether it did.
+///
+/// What then comes is read as by somebody who begins with the cleaned log, and is cleaned up after in the same way. Which
+/// short keys are taken need not be known of an id that never comes back: nobody leads it, so nobody adds to it.
+fn let_go(core: &Core, place: &Place) -> bool {
+    if place.meta.level() == Level::Zero || !core.upkeep.is_gone(&place.partition.topic_id) {
+        return false;
+    }
+    let is_assigned = core.directory.read().assignment(&place.partition).is_some();
+    !is_assigned && place.meta.let_go(&place.state, core.now_ms())
+}
+
+/// Partitions in what is cared for here, of topics no partition of which was assigned here.
 fn strangers(core: &Core) -> Vec<Place> {
     let (metas, known) = {
         let directory = core.directory.read();
@@ -89,11 +106,8 @@ fn strangers(core: &Core) -> Vec<Place> {
             let strange = states.iter().filter(|(partition, _)| !known.contains(&partition.topic_id));
             strange.map(|(partition, state)| (partition.clone(), Arc::clone(state))).collect()
         };
-        for (partition, state) in states {
-            if has_something(&state.read()) {
-                places.push(Place { partition, meta: Arc::clone(&meta), state, right: Right::Caretaker });
-            }
-        }
+        let place = |(partition, state)| Place { partition, meta: Arc::clone(&meta), state, right: Right::Caretaker };
+        places.extend(states.into_iter().map(place));
     }
     places
 }

@@ -21,7 +21,7 @@ pub(in super::super) struct Cases {
 #[derive(Debug, Clone, Copy, Default)]
 struct Case {
     cleanup: Cleanup,
-    /// The storage side could not delete it, and the broker believes that it did.
+    /// The storage side could not delete it, the broker believes that it did, and no record of ours says that it goes on.
     is_owed: bool,
     /// The broker has said that its deletion has ended.
     is_hidden: bool,
@@ -71,13 +71,19 @@ impl Cases {
         self.cases.lock().get(segment).map(|case| case.cleanup).unwrap_or_default()
     }
 
+    fn owed_no_more(&self, segment: &SegmentId) {
+        if let Some(case) = self.cases.lock().get_mut(segment) {
+            case.is_owed = false;
+        }
+    }
+
     /// Since when a segment has dangled whose last event was at `event_ms`.
     pub(super) fn since(&self, segment: &SegmentId, event_ms: i64) -> i64 {
         let mut cases = self.cases.lock();
         cases.get_mut(segment).map_or(event_ms, |case| *case.since_ms.get_or_insert(event_ms))
     }
 
-    /// Whether the storage side could not delete it and we have not either.
+    /// Whether the storage side could not delete it and our own deletion of it has not begun.
     pub(in super::super) fn is_owed(&self, segment: &SegmentId) -> bool {
         self.cases.lock().get(segment).is_some_and(|case| case.is_owed)
     }
@@ -126,9 +132,10 @@ impl Busy<'_> {
         self.change(|cleanup| (cleanup.stage, cleanup.failures) = (stage, 0));
     }
 
-    /// The deletion begins. Earlier failures still make it rest.
+    /// The deletion begins: a record of ours says so, whatever was owed before. Earlier failures still make it rest.
     pub(super) fn begun(&self) {
         self.change(|cleanup| cleanup.stage = Stage::Begun);
+        self.cases.owed_no_more(&self.segment);
     }
 
     /// A delete failed.
@@ -190,6 +197,17 @@ mod tests {
         assert_eq!(cases.since(&id(1), 5), 5);
         drop(cases.work_on(&id(1)));
         assert_eq!([6, 90, 700].map(|event_ms| cases.since(&id(1), event_ms)), [6, 6, 6]);
+    }
+
+    #[test]
+    fn what_was_owed_is_not_any_more_once_our_own_deletion_has_begun() {
+        let cases = Cases::default();
+        cases.owe(&id(1), 5);
+        let busy = cases.work_on(&id(1)).expect("free");
+        busy.failed(6);
+        assert!(cases.is_owed(&id(1)), "a try is no end");
+        busy.begun();
+        assert!(!cases.is_owed(&id(1)) && cases.hide(&id(1)), "it stays ours to end");
     }
 
     #[test]

@@ -2,9 +2,12 @@
 
 use std::sync::{Arc, Weak};
 
-use crate::model::{SegmentId, SegmentLedger, SegmentMetadata, SegmentState};
+use crate::model::{LeaderEpoch, Offset, SegmentId, SegmentLedger, SegmentMetadata, SegmentState};
 
 use super::super::core::Core;
+
+/// Epochs without a segment that are looked over for the next one.
+const LEADERS_BETWEEN: i32 = 8;
 
 /// Answers from memory. Keeps no manager alive.
 pub(in super::super) struct Ledger(Weak<Core>);
@@ -47,5 +50,14 @@ impl SegmentLedger for Ledger {
             core.upkeep.instruments.deletes_taken_over.increment();
         }
         is_taken
+    }
+
+    /// A new leader's first segment has another epoch; how many leaders came and went between is a guess.
+    fn next_segment(&self, segment: &SegmentMetadata) -> Option<SegmentMetadata> {
+        let state = self.core()?.known_state(&segment.id.partition)?;
+        let state = state.read();
+        let last = segment.epochs.entries().last()?.0.0;
+        let offset = Offset(segment.end_offset.0.checked_add(1)?);
+        (last..=last.saturating_add(LEADERS_BETWEEN)).find_map(|epoch| state.find(LeaderEpoch(epoch), offset))
     }
 }

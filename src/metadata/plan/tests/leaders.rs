@@ -83,6 +83,10 @@ fn other_custom_metadata_is_written_and_the_last_one_counts() {
 fn a_writer_takes_no_step_that_the_table_does_not_have() {
     let mut world = World::new();
     assert_eq!(world.draft(1, CopyFinished), Err(Denied::UnknownSegment));
+    assert_eq!(world.draft(1, DeleteFinished), Ok(Step::AlreadySo), "it is as gone as it can be");
+    world.standing.is_current = false;
+    assert_eq!(world.draft(1, DeleteFinished), Err(Denied::UnknownSegment), "its add may not have been read yet");
+    world.standing.is_current = true;
     world.add(segment(1, 0, 9));
     assert!(matches!(world.draft(1, CopyStarted), Err(Denied::InvalidArgument(_))));
     assert_eq!(world.draft(1, DeleteFinished), Err(Denied::Refused { from: CopyStarted, to: DeleteFinished }));

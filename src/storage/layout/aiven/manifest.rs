@@ -9,17 +9,17 @@ use serde_json::Value;
 
 use super::super::super::transform::{AES_OVERHEAD, compressed_length_max, decompress_at_most};
 use super::Chunks;
-use super::chunks::decode_lengths;
 use super::json::{Fields, corrupt};
+use super::lengths::decode_lengths;
 use crate::model::IndexType;
 
 /// Longer than any manifest that could be read: the table of chunks in it is at most `TABLE_BYTES_MAX` long.
 pub const MANIFEST_BYTES_MAX: u64 = 16 << 20;
 /// The most that Aiven's own reader takes.
-const TABLE_BYTES_MAX: usize = 10 << 20;
+pub(in super::super::super) const TABLE_BYTES_MAX: usize = 10 << 20;
 
 /// In the order of their bytes in the `.indexes` object.
-const INDEXES: [(&str, IndexType); 5] = [
+pub(super) const INDEXES: [(&str, IndexType); 5] = [
     ("offset", IndexType::Offset),
     ("timestamp", IndexType::Timestamp),
     ("producerSnapshot", IndexType::ProducerSnapshot),
@@ -168,6 +168,7 @@ fn chunks(value: &Value) -> Result<Chunks, ManifestError> {
             fields.only(&["type", "originalChunkSize", "originalFileSize", "transformedChunkSize", last])?;
             let (chunk_size, segment_size) = sizes()?;
             Chunks::fixed(chunk_size, segment_size, fields.int("transformedChunkSize")?, fields.int(last)?)
+                .map_err(corrupt)
         }
         "variable" => {
             fields.only(&["type", "originalChunkSize", "originalFileSize", "transformedChunks"])?;
@@ -175,7 +176,7 @@ fn chunks(value: &Value) -> Result<Chunks, ManifestError> {
             let frame = base64("`transformedChunks`", fields.text("transformedChunks")?)?;
             let table = decompress_at_most(&frame, TABLE_BYTES_MAX);
             let table = table.map_err(|why| corrupt(format!("the table of chunks: {why}")))?;
-            Chunks::variable(chunk_size, segment_size, &decode_lengths(&table)?)
+            Chunks::variable(chunk_size, segment_size, &decode_lengths(&table)?).map_err(corrupt)
         }
         other => {
             let other: String = other.escape_default().take(20).collect();

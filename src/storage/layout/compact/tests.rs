@@ -137,7 +137,7 @@ fn positions_that_point_outside_are_refused() {
         let mut forged = object[footer_position..].to_vec();
         forged[at..at + bytes.len()].copy_from_slice(bytes);
         let (footer, trailer) = forged.split_at(footer_length);
-        let crc = super::super::crc::crc32c_of_two(footer, &trailer[4..]);
+        let crc = super::super::crc::crc32c_of(&[footer, &trailer[4..]]);
         forged[footer_length..footer_length + 4].copy_from_slice(&crc.to_be_bytes());
         Footer::decode(&forged, object.len() as u64)
     };
@@ -229,7 +229,7 @@ proptest! {
         let mut end = u32::try_from(bytes.len()).expect("small").to_be_bytes().to_vec();
         end.push(1);
         end.extend(b"UCSEG\r\n");
-        dressed.extend(super::super::crc::crc32c_of_two(&bytes, &end).to_be_bytes());
+        dressed.extend(super::super::crc::crc32c_of(&[&bytes, &end]).to_be_bytes());
         dressed.extend(end);
         let _ = Footer::decode(&dressed, length);
         let _ = Footer::decode(&dressed, dressed.len() as u64);

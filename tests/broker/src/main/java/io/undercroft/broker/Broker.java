@@ -18,6 +18,9 @@ public final class Broker implements Brokers, AutoCloseable {
     private static final String CLUSTER_ID = "MkU3OEVBNTcwNTJENDM2Qg";
     private static final String READY = "Kafka Server started";
 
+    /** A machine may have a lot else to do; a broker that cannot start ends, and is not waited for. */
+    public static final Duration START_MAX = Duration.ofSeconds(300);
+
     private static final List<String> HEAP = List.of("-Xms512m", "-Xmx512m");
 
     private final KafkaLibs libs;
@@ -120,7 +123,7 @@ public final class Broker implements Brokers, AutoCloseable {
     /** Formats the folder on the first call, starts the process and waits until it serves. */
     public Broker start() throws IOException, InterruptedException {
         launch();
-        awaitReady(Duration.ofSeconds(120));
+        awaitReady(START_MAX);
         return this;
     }
 

@@ -1,11 +1,12 @@
 package io.undercroft.broker;
 
 import java.nio.file.Path;
+import java.util.List;
 
 /**
  * What {@code make demo} can be told, from environment variables of these names.
  *
- * @param store {@code fs} or {@code s3}
+ * @param store {@code fs}, {@code s3}, {@code azure} or {@code gcs}
  * @param kafka the broker's release
  * @param sizeMb megabytes to produce, of 1,048,576 bytes
  * @param java home of the JDK that runs the broker, or null for the demo's own
@@ -18,8 +19,8 @@ public record Options(String store, String kafka, int sizeMb, Path java, Manager
 
     public static Options fromEnvironment() {
         String store = get("STORE", "fs");
-        if (!store.equals("fs") && !store.equals("s3")) {
-            throw new IllegalArgumentException("STORE=" + store + ": expected `fs` or `s3`");
+        if (!List.of("fs", "s3", "azure", "gcs").contains(store)) {
+            throw new IllegalArgumentException("STORE=" + store + ": expected `fs`, `s3`, `azure` or `gcs`");
         }
         String size = get("SIZE_MB", "256");
         if (!size.matches("[1-9]\\d{0,5}")) {

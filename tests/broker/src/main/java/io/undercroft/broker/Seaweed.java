@@ -106,7 +106,7 @@ public final class Seaweed implements Store {
         Process started = process;
         Runtime.getRuntime().addShutdownHook(new Thread(started::destroyForcibly));
         try {
-            Await.until("SeaweedFS to start", Duration.ofSeconds(60), () -> {
+            Await.until("SeaweedFS to start", Duration.ofSeconds(120), () -> {
                 if (!process.isAlive()) {
                     throw new AssertionError("weed ended with exit code " + process.exitValue());
                 }

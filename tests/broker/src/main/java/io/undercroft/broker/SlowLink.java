@@ -11,6 +11,7 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.IntConsumer;
 
 /**
  * A relay in front of an HTTP server that holds back the first byte of each answer.
@@ -25,6 +26,9 @@ public final class SlowLink implements AutoCloseable {
     private final AtomicLong delayMs;
     private final AtomicLong answers = new AtomicLong();
     private final Set<Socket> open = ConcurrentHashMap.newKeySet();
+    /** Bytes of requests that are still let through. */
+    private final AtomicLong room = new AtomicLong(Long.MAX_VALUE);
+    private volatile boolean isStuck;
     private volatile boolean closed;
 
     public SlowLink(int serverPort, long delayMs) throws IOException {
@@ -42,6 +46,22 @@ public final class SlowLink implements AutoCloseable {
     /** For answers that begin from now on. */
     public void delay(long ms) {
         delayMs.set(ms);
+    }
+
+    /** So many bytes more of what clients send go through; all else waits, in the middle of a request too, until {@link #flow}. */
+    public void stickAfter(long bytes) {
+        isStuck = false;
+        room.set(bytes);
+    }
+
+    /** Whether somebody waits because of {@link #stickAfter}. */
+    public boolean isStuck() {
+        return isStuck;
+    }
+
+    /** All goes through again, also what has waited. */
+    public void flow() {
+        room.set(Long.MAX_VALUE);
     }
 
     /** Answers begun so far. */
@@ -63,8 +83,11 @@ public final class SlowLink implements AutoCloseable {
                     continue;
                 }
                 AtomicBoolean asked = new AtomicBoolean();
-                thread("slow-link-ask", () -> relay(client, server, () -> asked.set(true)));
-                thread("slow-link-answer", () -> relay(server, client, () -> {
+                thread("slow-link-ask", () -> relay(client, server, bytes -> {
+                    asked.set(true);
+                    awaitRoom(bytes);
+                }));
+                thread("slow-link-answer", () -> relay(server, client, bytes -> {
                     if (asked.getAndSet(false)) {
                         answers.incrementAndGet();
                         sleep(delayMs.get());
@@ -78,13 +101,26 @@ public final class SlowLink implements AutoCloseable {
         }
     }
 
-    private void relay(Socket from, Socket to, Runnable beforeBytes) {
+    private void awaitRoom(int bytes) {
+        while (!closed) {
+            long left = room.get();
+            if (left == Long.MAX_VALUE || (left >= bytes && room.compareAndSet(left, left - bytes))) {
+                return;
+            }
+            if (left < bytes) {
+                isStuck = true;
+                sleep(10);
+            }
+        }
+    }
+
+    private void relay(Socket from, Socket to, IntConsumer beforeBytes) {
         byte[] buffer = new byte[64 * 1024];
         try {
             InputStream in = from.getInputStream();
             OutputStream out = to.getOutputStream();
             for (int n = in.read(buffer); n >= 0; n = in.read(buffer)) {
-                beforeBytes.run();
+                beforeBytes.accept(n);
                 out.write(buffer, 0, n);
                 out.flush();
             }

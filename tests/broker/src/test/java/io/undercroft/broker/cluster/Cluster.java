@@ -186,9 +186,9 @@ final class Cluster implements Brokers, AutoCloseable {
         for (Broker broker : brokers.values()) {
             broker.launch();
         }
-        controller.awaitReady(Duration.ofSeconds(120));
+        controller.awaitReady(Broker.START_MAX);
         for (Broker broker : brokers.values()) {
-            broker.awaitReady(Duration.ofSeconds(120));
+            broker.awaitReady(Broker.START_MAX);
         }
         return this;
     }

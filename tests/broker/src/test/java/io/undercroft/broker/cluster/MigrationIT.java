@@ -53,6 +53,10 @@ class MigrationIT {
                     broker.replace(Managers.undercroft(Managers.Deployment.BROKER_PATH));
                     broker.start();
                     cluster.awaitInSync();
+                    if (id == 2) {
+                        mustNameOnly(3, "org.apache.kafka.server.log.remote.metadata.storage.TopicBasedRemoteLogMetadataManager",
+                                command(cluster, "--upgrade-to-v1"));
+                    }
                 }
                 load.mustRun();
                 Set<String> before = live(cluster, quiet, shrinking);
@@ -131,6 +135,15 @@ class MigrationIT {
 
     private static void must(int code, Run run) {
         assertEquals(code, run.code, run::output);
+    }
+
+    /** One stock broker among ours is refused by its id and its class, and nobody else is. */
+    private static void mustNameOnly(int id, String manager, Run run) {
+        must(4, run);
+        String inTheWay = run.output.substring(Math.max(0, run.output.indexOf("in the way:")));
+        List<String> brokers = inTheWay.lines().filter(line -> line.matches("\\s+broker \\d+: .*")).toList();
+        assertEquals(1, brokers.size(), run::output);
+        assertTrue(brokers.get(0).contains("broker " + id + ": " + manager), run::output);
     }
 
     private static Run command(Cluster cluster, String... options) throws IOException, InterruptedException {

@@ -15,7 +15,7 @@ import java.time.Duration;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 
-/** An object store that goes away and comes back (SeaweedFS). About ten minutes. */
+/** An object store that goes away and comes back (SeaweedFS). About eleven minutes. */
 class StoreOutageIT {
     private static final long EACH = 2_200;
     private static final int PARTITIONS = 6;
@@ -104,6 +104,35 @@ class StoreOutageIT {
                 EndState.await(cluster, topic);
                 Map<String, Long> left = weed.objects();
                 assertEquals(0, left.keySet().stream().filter(o -> o.contains("unfinished")).count(), left::toString);
+            }
+        }
+    }
+
+    /** The store has half of the object's bytes; what the dead broker's request lacked never comes. */
+    @Test
+    void an_upload_that_is_cut_in_the_middle_by_its_brokers_death_is_made_again_and_leaves_nothing() throws Exception {
+        Path folder = Place.freshFolder("cluster-cut-upload");
+        Seaweed weed = Seaweed.start(folder.resolve("weed"), "cut");
+        try (SlowLink link = new SlowLink(weed.port(), 0)) {
+            Cluster.Wish wish = EndState.hasty(new Cluster.Wish().store(weed));
+            weed.properties(link.endpoint()).forEach(wish::with);
+            try (Cluster cluster = new Cluster(folder, wish).start();
+                    TieredTopic topic = TieredTopic.create(cluster, "cut", 1, 1 << 20, 1000)) {
+                cluster.lead(topic.name(), 0, 1);
+                topic.produce(EACH);
+                topic.awaitOnlyRemote(Cluster.SOON);
+                int objects = weed.objects().size();
+                long adds = adds(cluster, topic);
+                link.stickAfter(1 << 19);
+                topic.produce(EACH);
+                Await.until("half of a segment to be in the store", Cluster.SOON, () -> link.isStuck() && adds(cluster, topic) > adds);
+                assertEquals(objects, weed.objects().size(), "an object that isn't whole");
+                cluster.broker(1).kill();
+                cluster.awaitLeader(topic.name(), 0, leader -> leader != 1, "another broker");
+                link.flow();
+                cluster.broker(1).start();
+                cluster.awaitInSync();
+                EndState.await(cluster, topic);
             }
         }
     }

@@ -1,18 +1,24 @@
-//! `undercroft config`: the key table, as text or Markdown.
+//! `undercroft config`: the key table, as text or Markdown, and what a file of keys means.
+
+mod check;
 
 use std::fmt::Write as _;
+use std::process::ExitCode;
 
-use clap::{Args, ValueEnum};
+use clap::{Args, Subcommand, ValueEnum};
 use undercroft::config::{self, Key, Side};
 
-use crate::Failure;
 use crate::text::{columns, paragraph};
+use crate::{Failure, print};
 
 const WIDTH: usize = 100;
 
 /// What `undercroft config` takes.
 #[derive(Args)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub struct Arguments {
+    #[command(subcommand)]
+    command: Option<Command>,
     /// Show only this key, or all whose names have this part; a broker's prefix (`rsm.config.`, `rlmm.config.`) in
     /// front of it does no harm
     key: Option<String>,
@@ -24,17 +30,30 @@ pub struct Arguments {
     markdown: bool,
 }
 
+#[derive(Subcommand)]
+enum Command {
+    /// Say how each key of a file is understood, and try the store
+    Check(check::Arguments),
+}
+
 #[derive(Clone, Copy, ValueEnum)]
 enum SideArgument {
     Storage,
     Metadata,
 }
 
-/// The text to print.
+/// Prints what was asked for.
 ///
 /// # Errors
-/// [`Failure`] if there is no such key, with the one that was probably meant.
-pub fn run(arguments: &Arguments) -> Result<String, Failure> {
+/// [`Failure`] if there is no such key, with the one that was probably meant, or no such file.
+pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
+    match &arguments.command {
+        Some(Command::Check(arguments)) => check::run(arguments),
+        None => print(&reference(arguments)?).map(|()| ExitCode::SUCCESS),
+    }
+}
+
+fn reference(arguments: &Arguments) -> Result<String, Failure> {
     let side = arguments.side.map(|side| match side {
         SideArgument::Storage => Side::Storage,
         SideArgument::Metadata => Side::Metadata,

@@ -1,9 +1,6 @@
-//! Where the chunks of a segment lie in its `.log` object.
+//! Where the chunks of a segment lie in an object, from its beginning.
 
 use std::ops::Range;
-
-use super::ManifestError;
-use super::json::corrupt;
 
 /// Chunks of the segment, numbered from 0. All but the last hold the same number of the segment's bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,14 +23,14 @@ impl Chunks {
     /// Chunks of one stored length.
     ///
     /// # Errors
-    /// [`ManifestError::Corrupt`] if a chunk holds nothing or takes no bytes.
-    pub fn fixed(chunk_size: u32, segment_size: u32, each: u32, last: u32) -> Result<Self, ManifestError> {
+    /// In words, if a chunk holds nothing or takes no bytes.
+    pub fn fixed(chunk_size: u32, segment_size: u32, each: u32, last: u32) -> Result<Self, String> {
         let chunks = Self { chunk_size, segment_size, stored: Stored::Fixed { each, last } };
         if chunk_size == 0 {
-            return Err(corrupt("a chunk size of 0"));
+            return Err("a chunk size of 0".to_owned());
         }
         if segment_size > 0 && (each == 0 || last == 0) {
-            return Err(corrupt("chunks that take no bytes"));
+            return Err("chunks that take no bytes".to_owned());
         }
         Ok(chunks)
     }
@@ -41,22 +38,22 @@ impl Chunks {
     /// Chunks of the given stored lengths.
     ///
     /// # Errors
-    /// [`ManifestError::Corrupt`] if there are more or fewer than the segment has, or one takes no bytes.
-    pub fn variable(chunk_size: u32, segment_size: u32, lengths: &[u32]) -> Result<Self, ManifestError> {
+    /// In words, if there are more or fewer than the segment has, or one takes no bytes.
+    pub fn variable(chunk_size: u32, segment_size: u32, lengths: &[u32]) -> Result<Self, String> {
         if chunk_size == 0 {
-            return Err(corrupt("a chunk size of 0"));
+            return Err("a chunk size of 0".to_owned());
         }
         let count = segment_size.div_ceil(chunk_size);
         if lengths.len() as u64 != u64::from(count) {
             let found = lengths.len();
-            return Err(corrupt(format!("a table of {found} chunks, and a segment of its size has {count}")));
+            return Err(format!("a table of {found} chunks, and a segment of its size has {count}"));
         }
         let mut starts = Vec::with_capacity(lengths.len() + 1);
         let mut next = 0_u64;
         starts.push(next);
         for &length in lengths {
             if length == 0 {
-                return Err(corrupt("a chunk that takes no bytes"));
+                return Err("a chunk that takes no bytes".to_owned());
             }
             next += u64::from(length);
             starts.push(next);
@@ -140,6 +137,14 @@ impl Chunks {
         number.min(self.count().saturating_sub(1))
     }
 
+    /// Stored length of all but the last, and of the last, if these are enough to know.
+    pub(super) fn fixed_lengths(&self) -> Option<(u32, u32)> {
+        match self.stored {
+            Stored::Fixed { each, last } => Some((each, last)),
+            Stored::Variable { .. } => None,
+        }
+    }
+
     /// Chunks among which are all stored lengths that there are.
     pub(super) fn of_every_length(&self) -> impl Iterator<Item = u64> {
         let (count, last) = (self.count(), self.count().saturating_sub(1));
@@ -157,38 +162,5 @@ impl Chunks {
             Stored::Fixed { .. } => 0,
             Stored::Variable { starts } => starts.len().saturating_mul(8),
         }
-    }
-}
-
-/// Reads a table of lengths: `count`, then either nothing, the one length, or `base | width | differences | last`.
-///
-/// # Errors
-/// [`ManifestError::Corrupt`] if it has more or fewer bytes than it says, or a length that is no Java int.
-pub(super) fn decode_lengths(bytes: &[u8]) -> Result<Vec<u32>, ManifestError> {
-    let cut = || corrupt("the table of chunks is cut off or too long");
-    let int = |bytes: &[u8; 4]| u32::from_be_bytes(*bytes);
-    let (count, rest) = bytes.split_first_chunk::<4>().ok_or_else(cut)?;
-    let lengths = match (int(count), rest) {
-        (0, []) => Vec::new(),
-        (1, rest) => vec![int(rest.try_into().map_err(|_| cut())?)],
-        (count, &[b0, b1, b2, b3, width, ref rest @ ..]) if count >= 2 && (1..=4).contains(&width) => {
-            let base = u32::from_be_bytes([b0, b1, b2, b3]);
-            let (differences, last) = rest.split_last_chunk::<4>().ok_or_else(cut)?;
-            if differences.len() as u64 != u64::from(count - 1) * u64::from(width) {
-                return Err(cut());
-            }
-            let mut lengths = Vec::with_capacity(differences.len() / usize::from(width) + 1);
-            for difference in differences.chunks_exact(usize::from(width)) {
-                let difference = difference.iter().fold(0_u32, |sum, byte| sum << 8 | u32::from(*byte));
-                lengths.push(base.checked_add(difference).ok_or_else(|| corrupt("a chunk's length is too large"))?);
-            }
-            lengths.push(int(last));
-            lengths
-        }
-        _ => return Err(cut()),
-    };
-    match lengths.iter().find(|length| i32::try_from(**length).is_err()) {
-        Some(length) => Err(corrupt(format!("a chunk of {length} bytes"))),
-        None => Ok(lengths),
     }
 }

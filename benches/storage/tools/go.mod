@@ -1,0 +1,3 @@
+module undercroft/bench/storage
+
+go 1.22

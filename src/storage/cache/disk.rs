@@ -1,0 +1,245 @@
+//! The disk tier: foyer's block engine, alone, without a memory tier of its own.
+
+use std::io::{Read, Write};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use bytes::Bytes;
+use foyer::{
+    BlockEngineConfig, Code, DeviceBuilder as _, FsDeviceBuilder, HybridCache, HybridCacheBuilder, HybridCachePolicy,
+    Load, PsyncIoEngineConfig, RecoverMode,
+};
+use parking_lot::Mutex;
+use tokio::sync::OnceCell;
+use tokio::task::JoinHandle;
+
+use super::folder::Folder;
+use crate::metrics::Counter;
+use crate::model::KafkaUuid;
+
+/// Goes up with everything that changes what is in the files.
+const FORMAT: &str = "undercroft chunk cache 1, foyer 0.22";
+/// Files of a cache, so many that throwing away the oldest loses little and so few that they may all be open.
+const FILES: u64 = 64;
+const FILE_MIN: u64 = 16 << 20;
+const FILE_MAX: u64 = 1 << 30;
+/// Files that the engine needs at least: one is written, one is free, the others hold something.
+const FILES_MIN: u64 = 4;
+/// Of the two buffers that chunks wait in to be written. More than that comes at once only if the disk is slower than the
+/// store; it is then not kept.
+const BUFFER: usize = 16 << 20;
+/// How long a close waits for chunks to be written.
+const CLOSE_MAX: Duration = Duration::from_secs(2);
+/// How long after it was handed over a chunk must be there.
+const WRITTEN_AFTER: Duration = Duration::from_secs(10);
+
+/// Where, and how much.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in super::super) struct DiskSettings {
+    pub(in super::super) path: PathBuf,
+    pub(in super::super) bytes: u64,
+}
+
+impl DiskSettings {
+    fn file_bytes(&self) -> u64 {
+        let bytes = (self.bytes / FILES).clamp(FILE_MIN, FILE_MAX);
+        bytes - bytes % 4096
+    }
+
+    fn files(&self) -> u64 {
+        (self.bytes / self.file_bytes()).max(FILES_MIN)
+    }
+}
+
+/// A chunk of an object. The object's length tells two layouts of one segment apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(in super::super) struct ChunkKey {
+    pub(in super::super) segment: KafkaUuid,
+    pub(in super::super) chunk: u64,
+    pub(in super::super) object_length: u64,
+}
+
+impl Code for ChunkKey {
+    fn encode(&self, writer: &mut impl Write) -> foyer::Result<()> {
+        let numbers = [self.chunk.to_le_bytes(), self.object_length.to_le_bytes()].concat();
+        writer.write_all(&[&self.segment.0[..], &numbers].concat()).map_err(foyer::Error::io_error)
+    }
+
+    fn decode(reader: &mut impl Read) -> foyer::Result<Self> {
+        let (mut segment, mut chunk, mut length) = ([0; 16], [0; 8], [0; 8]);
+        reader.read_exact(&mut segment).map_err(foyer::Error::io_error)?;
+        reader.read_exact(&mut chunk).map_err(foyer::Error::io_error)?;
+        reader.read_exact(&mut length).map_err(foyer::Error::io_error)?;
+        Ok(Self {
+            segment: KafkaUuid(segment),
+            chunk: u64::from_le_bytes(chunk),
+            object_length: u64::from_le_bytes(length),
+        })
+    }
+
+    fn estimated_size(&self) -> usize {
+        32
+    }
+}
+
+/// What the disk cache counts with.
+#[derive(Debug, Clone, Default)]
+pub(in super::super) struct DiskMeters {
+    pub(in super::super) hits: Counter,
+    pub(in super::super) dropped: Counter,
+    pub(in super::super) bytes_written: Counter,
+}
+
+type Engine = HybridCache<ChunkKey, Bytes>;
+
+/// Chunks on disk, once it has been opened.
+pub(in super::super) struct DiskCache {
+    open: Arc<OnceCell<Open>>,
+    opening: Mutex<Option<JoinHandle<()>>>,
+    runtime: tokio::runtime::Handle,
+    meters: DiskMeters,
+}
+
+struct Open {
+    engine: Engine,
+    settings: DiskSettings,
+    /// One chunk is looked for at a time.
+    is_watching: AtomicBool,
+    has_warned: AtomicBool,
+    folder: Mutex<Option<Folder>>,
+}
+
+impl DiskCache {
+    /// Opens it in the background. Until it is open it holds nothing.
+    pub(in super::super) fn open(settings: DiskSettings, runtime: &tokio::runtime::Handle, meters: DiskMeters) -> Self {
+        let open = Arc::new(OnceCell::new());
+        let (cell, path) = (Arc::clone(&open), settings.path.display().to_string());
+        let opening = runtime.spawn(async move {
+            match Open::new(settings).await {
+                Ok(opened) => drop(cell.set(opened)),
+                Err(why) => tracing::warn!(
+                    %path,
+                    "chunks are kept in memory only: {why}; check `fetch.chunk.cache.path` and restart"
+                ),
+            }
+        });
+        Self { open, opening: Mutex::new(Some(opening)), runtime: runtime.clone(), meters }
+    }
+
+    /// Whether it may have a chunk. Asks no disk.
+    pub(in super::super) fn may_have(&self, key: &ChunkKey) -> bool {
+        self.open.get().is_some_and(|open| open.engine.storage().may_contains(key))
+    }
+
+    /// A chunk as it was stored. Its bytes are those that were handed over, or nothing comes.
+    pub(in super::super) async fn get(&self, key: &ChunkKey) -> Option<Bytes> {
+        let stored = match self.open.get()?.engine.storage().load(key).await {
+            Ok(Load::Entry { value, .. }) => value,
+            Ok(Load::Piece { piece, .. }) => piece.value().clone(),
+            Ok(Load::Miss | Load::Throttled) => return None,
+            Err(error) => {
+                tracing::debug!(%error, "a chunk can't be read from the disk cache");
+                self.discard(key);
+                return None;
+            }
+        };
+        self.meters.hits.increment();
+        Some(stored)
+    }
+
+    /// Keeps a chunk, if the disk is quick enough.
+    pub(in super::super) fn put(&self, key: ChunkKey, stored: Bytes) {
+        let Some(open) = self.open.get() else { return };
+        self.meters.bytes_written.add(stored.len() as u64);
+        drop(open.engine.storage_writer(key).force().insert(stored));
+        self.watch(open, key);
+    }
+
+    /// A chunk turned out to be wrong.
+    pub(in super::super) fn discard(&self, key: &ChunkKey) {
+        if let Some(open) = self.open.get() {
+            self.meters.dropped.increment();
+            open.engine.storage().delete(key);
+        }
+    }
+
+    /// Waits for what is being written, but not for long, and gives the folder back.
+    pub(in super::super) async fn close(&self) {
+        let opening = self.opening.lock().take();
+        if let Some(opening) = opening {
+            opening.abort();
+            let _ = opening.await;
+        }
+        if let Some(open) = self.open.get() {
+            let _ = tokio::time::timeout(CLOSE_MAX, open.engine.close()).await;
+            drop(open.folder.lock().take());
+        }
+    }
+
+    /// The engine tells nobody when a write fails. So one chunk now and then is looked for after a while.
+    fn watch(&self, open: &Open, key: ChunkKey) {
+        if open.has_warned.load(Ordering::Relaxed) || open.is_watching.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        let cell = Arc::clone(&self.open);
+        self.runtime.spawn(async move {
+            tokio::time::sleep(WRITTEN_AFTER).await;
+            let Some(open) = cell.get() else { return };
+            let is_missing = !open.engine.storage().may_contains(&key);
+            open.is_watching.store(false, Ordering::Relaxed);
+            if is_missing && !open.has_warned.swap(true, Ordering::Relaxed) {
+                tracing::warn!(
+                    path = %open.settings.path.display(),
+                    "chunks don't arrive in the disk cache: the disk is full, fails, or is slower than the store; reading \
+                     goes on without what is missing"
+                );
+            }
+        });
+    }
+}
+
+impl Open {
+    async fn new(settings: DiskSettings) -> Result<Self, String> {
+        let format = format!("{FORMAT}, files of {} bytes", settings.file_bytes());
+        let (path, files) = (settings.path.clone(), settings.files());
+        let taken = tokio::task::spawn_blocking(move || Folder::take(&path, &format, files)).await;
+        let folder = taken.unwrap_or_else(|error| Err(error.to_string()))?;
+        if folder.is_emptied {
+            tracing::warn!(
+                path = %folder.path.display(),
+                "the disk cache was made by another version or for another size, so it starts empty"
+            );
+        }
+        let explain = |error: foyer::Error| format!("open `{}`: {error}", folder.path.display());
+        let capacity = usize::try_from(files * settings.file_bytes()).unwrap_or(usize::MAX);
+        let file_bytes = usize::try_from(settings.file_bytes()).unwrap_or(usize::MAX);
+        let device = FsDeviceBuilder::new(&folder.path).with_capacity(capacity).build().map_err(explain)?;
+        let config = BlockEngineConfig::new(device)
+            .with_block_size(file_bytes)
+            .with_buffer_pool_size(BUFFER)
+            .with_submit_queue_size_threshold(BUFFER);
+        let engine = HybridCacheBuilder::new()
+            .with_name("undercroft-chunks")
+            .with_policy(HybridCachePolicy::WriteOnInsertion)
+            .with_flush_on_close(false)
+            // Opened chunks are in memory already, where readers need them.
+            .memory(1)
+            .with_shards(1)
+            .storage()
+            .with_io_engine_config(PsyncIoEngineConfig::new())
+            .with_engine_config(config)
+            .with_recover_mode(RecoverMode::Quiet)
+            .build()
+            .await
+            .map_err(explain)?;
+        Ok(Self {
+            engine,
+            settings,
+            is_watching: false.into(),
+            has_warned: false.into(),
+            folder: Mutex::new(Some(folder)),
+        })
+    }
+}
