@@ -193,7 +193,7 @@ test-stores: build weed azurite fake-gcs $(BROKER_CLASSES) ## Run one behaviour 
 .PHONY: test-faults
 test-faults: weed | preflight ## Run random operations on a store that fails one request in ten, over every way to write (SEED= OPS=10000; minutes)
 	@$(WITH_WEED) UNDERCROFT_TEST_STORES=1 SEED=$(SEED) OPS=$(or $(OPS),10000) \
-	    $(CARGO) test --locked --profile $(PROFILE) --test faults -- --nocapture
+	    $(CARGO) test --locked --profile $(PROFILE) --test faults -- --ignored --nocapture
 
 # Names the `weed` that `make weed` fetched: without one, the Rust tests that need a server say so and pass.
 WITH_WEED = $(if $(UNDERCROFT_WEED),,$(if $(wildcard $(TARGET)/venv/bin/weed),UNDERCROFT_WEED=$(CURDIR)/$(TARGET)/venv/bin/weed))

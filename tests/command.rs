@@ -282,3 +282,61 @@ fn inspect_refuses_what_is_no_whole_object_and_names_the_file() {
     let (code, error) = failure(&["object", "inspect", folder.path().to_str().expect("UTF-8")]);
     assert!(code == Some(1) && error.ends_with("not a file\n"), "{error}");
 }
+
+/// Standard output and exit code of `undercroft config check` over a file of these lines.
+fn checked(lines: &str, more: &[&str]) -> (String, Option<i32>) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("server.properties");
+    std::fs::write(&file, lines).expect("written");
+    let output = run(&[&["config", "check", file.to_str().expect("UTF-8")], more].concat());
+    assert!(output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
+    (String::from_utf8_lossy(&output.stdout).into_owned(), output.status.code())
+}
+
+#[test]
+fn a_file_of_aivens_plugin_is_explained_key_by_key_and_its_store_is_tried() {
+    let root = tempfile::tempdir().expect("a folder");
+    let lines = format!(
+        "log.dirs=/data\n\
+         remote.log.storage.manager.class.name=io.aiven.kafka.tieredstorage.RemoteStorageManager\n\
+         rsm.config.storage.backend.class=io.aiven.kafka.tieredstorage.storage.filesystem.FileSystemStorage\n\
+         rsm.config.storage.root={}\n\
+         rsm.config.storage.overwrite.enabled=true\n\
+         rsm.config.storage.rot=/x\n\
+         rsm.config.storage.aws.secret.access.key=very-secret\n",
+        root.path().display()
+    );
+    let (text, code) = checked(&lines, &[]);
+    assert_eq!(code, Some(0), "{text}");
+    for words in [
+        "the two to change",
+        "storage.overwrite.enabled",
+        "ignored",
+        "did you mean `storage.root`?",
+        "write in parts",
+        "The store can be used.",
+    ] {
+        assert!(text.contains(words), "{words}\n{text}");
+    }
+    assert!(!text.contains("very-secret") && !text.contains("FAILED"), "{text}");
+    let (json, _) = checked(&lines, &["--json"]);
+    let found: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    assert_eq!(found["store"]["outcome"], "usable");
+    assert_eq!(found["keys"][4]["is"], "ignored");
+    let (text, code) = checked(&lines, &["--no-store"]);
+    assert!(code == Some(0) && text.contains("was not tried"), "{text}");
+}
+
+#[test]
+fn what_is_wrong_with_a_configuration_or_a_store_is_said_and_told_apart_by_the_exit_code() {
+    let (text, code) = checked("storage.backend.class=s3\nstorage.s3.bucket.name=bkt\n", &[]);
+    assert!(code == Some(3) && text.contains("storage.s3.region is not set"), "{code:?} {text}");
+    let (text, code) = checked("storage.backend.class=filesystem\nstorage.root=/x\nsegment.format=iceberg\n", &[]);
+    assert!(code == Some(3) && text.contains("refused"), "{code:?} {text}");
+    let (text, code) = checked("storage.backend.class=filesystem\nstorage.root=/not/there\n", &[]);
+    assert!(code == Some(4) && text.contains("mount its disk"), "{code:?} {text}");
+    let (text, code) = checked("storage.backend.class=filesystem\nstorage.root=${env:ROOT}\n", &[]);
+    assert!(code == Some(0) && text.contains("placeholder"), "{code:?} {text}");
+    let (code, error) = failure(&["config", "check", "/not/there"]);
+    assert!(code == Some(1) && error.contains("/not/there"), "{error}");
+}

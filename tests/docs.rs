@@ -1,12 +1,16 @@
 //! The committed references are what the sources print. `UPDATE_DOCS=1 cargo test --test docs` writes them (`make docs`).
 #![allow(clippy::expect_used, clippy::panic, reason = "a test's way to fail")]
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use std::sync::Arc;
 
+use serde_json::Value;
 use undercroft::config::{self, Config, ConfigError, Fate};
 use undercroft::metadata::log::kafka::{self, JavaSettings, Role, Translated, translate};
 use undercroft::metadata::{MetadataEnv, MetadataManager};
-use undercroft::metrics;
+use undercroft::metrics::aiven::Line;
+use undercroft::metrics::{self, Kind, MetricInfo};
 use undercroft::storage::{StorageEnv, StorageManager};
 
 fn check(name: &str, printed: &str) {
@@ -23,8 +27,8 @@ fn config_md_is_printed_from_the_key_table() {
     check("docs/CONFIG.md", &config::markdown());
 }
 
-#[tokio::test]
-async fn metrics_md_is_printed_from_the_registries() {
+/// The registries of both sides, as they are at the start.
+async fn registries() -> [Arc<metrics::Registry>; 2] {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().to_str().expect("UTF-8");
     let config = |pairs: &[(&str, &str)]| {
@@ -38,10 +42,109 @@ async fn metrics_md_is_printed_from_the_registries() {
     let of_metadata = config(&[("undercroft.metadata.log", "embedded"), ("undercroft.metadata.embedded.path", path)]);
     let env = MetadataEnv::from_config(&of_metadata, runtime).expect("an environment");
     let metadata = MetadataManager::open(&of_metadata, env).expect("opens");
-    let printed = metrics::markdown(&[&*storage.metrics(), &*metadata.metrics()]);
+    let registries = [storage.metrics(), metadata.metrics()];
     storage.close().await;
     tokio::task::spawn_blocking(move || metadata.close()).await.expect("closes");
-    check("docs/METRICS.md", &printed);
+    registries
+}
+
+#[tokio::test]
+async fn metrics_md_is_printed_from_the_registries() {
+    let [storage, metadata] = registries().await;
+    check("docs/METRICS.md", &metrics::markdown(&[&*storage, &*metadata]));
+}
+
+/// What Prometheus calls a metric, with its kind and label.
+fn prometheus_names(registries: &[Arc<metrics::Registry>]) -> BTreeMap<String, (Kind, Option<&'static str>)> {
+    let named = |info: &MetricInfo| format!("undercroft_{}_{}", info.group, info.name).replace('-', "_");
+    let of = |registry: &metrics::Registry| {
+        let own = registry.infos().map(|info| (named(info), (info.kind, None)));
+        let families = registry.families().map(|family| (named(&family.info), (family.info.kind, Some(family.label))));
+        own.chain(families).collect::<Vec<_>>()
+    };
+    registries.iter().flat_map(|registry| of(registry)).collect()
+}
+
+#[tokio::test]
+async fn what_is_made_of_metrics_for_aivens_names_is_there() {
+    let [storage, _] = registries().await;
+    let text = storage.prometheus();
+    let all = prometheus_names(&[storage]);
+    let mut seen = 0;
+    let mut is_of_topics = false;
+    for line in metrics::aiven::lines() {
+        match line {
+            Line::Bean { name, .. } => is_of_topics = name.ends_with(",topic=*"),
+            Line::Without { .. } => {}
+            Line::Attributes { sources, .. } => {
+                for source in sources {
+                    let (name, label) = source.split_once(' ').map_or((source.as_str(), None), |(n, l)| (n, Some(l)));
+                    let name = format!("undercroft_storage_{}", name.replace('-', "_"));
+                    let known = all.get(&name).unwrap_or_else(|| panic!("there is no metric {source}"));
+                    let expected = if is_of_topics { Some("topic") } else { label.map(|_| "operation") };
+                    assert_eq!(known.1, expected, "{source}");
+                    let is_there = |label: &str| text.contains(&format!("{name}{{operation=\"{label}\"}}"));
+                    assert!(label.is_none_or(|label| label == "*" || is_there(label)), "{source}");
+                    seen += 1;
+                }
+            }
+        }
+    }
+    assert!(seen > 60, "{seen}");
+}
+
+/// Units that Grafana has and the dashboard may use, and labels that Prometheus or we put on.
+const UNITS: [&str; 9] = ["short", "bytes", "Bps", "ms", "µs", "ops", "reqps", "percentunit", "none"];
+const LABELS: [&str; 4] = ["job", "instance", "topic", "operation"];
+
+#[tokio::test]
+async fn the_dashboard_names_metrics_units_and_labels_that_there_are() {
+    let all = prometheus_names(&registries().await);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/grafana/undercroft.json");
+    let dashboard: Value = serde_json::from_slice(&std::fs::read(path).expect("a dashboard")).expect("JSON");
+    let panels = dashboard["panels"].as_array().expect("panels");
+    let rows: Vec<_> =
+        panels.iter().filter(|panel| panel["type"] == "row").filter_map(|row| row["title"].as_str()).collect();
+    assert_eq!(rows, ["Copies", "Reads", "Cache", "Store requests", "Metadata", "Dangling"]);
+    let ids: BTreeSet<_> = panels.iter().filter_map(|panel| panel["id"].as_u64()).collect();
+    assert_eq!(ids.len(), panels.len(), "ids are told apart");
+    let (mut expressions, mut used) = (0, BTreeSet::new());
+    for panel in panels.iter().filter(|panel| panel["type"] != "row") {
+        let title = panel["title"].as_str().expect("a title");
+        let unit = panel["fieldConfig"]["defaults"]["unit"].as_str().expect("a unit");
+        assert!(UNITS.contains(&unit), "{title}: the unit {unit}");
+        assert!(panel["description"].as_str().is_some_and(|text| text.ends_with('.')), "{title}");
+        let targets = panel["targets"].as_array().expect("targets");
+        assert!(!targets.is_empty(), "{title}");
+        for expr in targets.iter().map(|target| target["expr"].as_str().expect("an expression")) {
+            expressions += 1;
+            let opened = expr.chars().filter(|c| matches!(c, '(' | '{' | '[')).count();
+            assert_eq!(opened, expr.chars().filter(|c| matches!(c, ')' | '}' | ']')).count(), "{title}: {expr}");
+            for (at, _) in expr.match_indices("undercroft_") {
+                let rest = &expr[at..];
+                let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(rest.len());
+                let name = &rest[..end];
+                let (kind, label) = all.get(name).unwrap_or_else(|| panic!("{title}: there is no metric {name}"));
+                let is_rate = expr[..at].ends_with("rate(") || expr[..at].ends_with("increase(");
+                assert_eq!(is_rate, *kind == Kind::Counter, "{title}: {name}");
+                used.insert(name.to_owned());
+                for of_family in ["topic", "operation"] {
+                    let is_asked = expr.contains(&format!("by ({of_family})"));
+                    assert!(!is_asked || *label == Some(of_family), "{title}: {name} has no label {of_family}");
+                }
+            }
+            let grouped = expr.split(" by (").skip(1).filter_map(|rest| rest.split(')').next());
+            let matched = expr
+                .split('{')
+                .skip(1)
+                .filter_map(|rest| rest.split('}').next())
+                .flat_map(|inside| inside.split(", ").filter_map(|pair| pair.split(['=', '!']).next()));
+            for label in grouped.chain(matched) {
+                assert!(LABELS.contains(&label), "{title}: the label {label}");
+            }
+        }
+    }
+    assert!(expressions >= 60 && used.len() >= 50, "{expressions} expressions, {} metrics", used.len());
 }
 
 #[test]

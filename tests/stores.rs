@@ -3,22 +3,32 @@
 
 #[path = "support/aiven.rs"]
 mod aiven;
+#[path = "support/stand_ins.rs"]
+mod stand_ins;
 mod support;
 #[path = "support/weed.rs"]
 mod weed;
 
 use std::net::TcpListener;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use support::{Sample, assert_indexes, manager, metric, read};
+use undercroft::config::Config;
 use undercroft::model::IndexType;
-use undercroft::storage::{StorageError, StorageManager};
+use undercroft::storage::survey::{Depth, Found, Scope, Severity, Surveyor};
+use undercroft::storage::{StorageEnv, StorageError, StorageManager};
 use weed::{ACCESS_KEY, BUCKET, Proxy, SECRET_KEY, weed};
 
 const MIB: usize = 1 << 20;
 
 fn s3(endpoint: &str, more: &[(&str, &str)]) -> StorageManager {
+    let env = StorageEnv { runtime: tokio::runtime::Handle::current() };
+    StorageManager::open(&s3_config(endpoint, more), env).expect("opens")
+}
+
+fn s3_config(endpoint: &str, more: &[(&str, &str)]) -> Config {
     let own = [
         ("storage.backend.class", "s3"),
         ("storage.s3.endpoint.url", endpoint),
@@ -28,7 +38,7 @@ fn s3(endpoint: &str, more: &[(&str, &str)]) -> StorageManager {
         ("storage.s3.multipart.upload.part.size", "5242880"),
         ("storage.retry.delay.ms", "20"),
     ];
-    manager(&[&own[..], more].concat())
+    support::config(&[&own[..], more].concat())
 }
 
 fn topic_folder(sample: &Sample) -> String {
@@ -349,5 +359,163 @@ async fn gives_up_early(weed: &weed::Weed, sample: &Sample, more: &[(&str, &str)
     }
     assert_eq!(proxy.control.requests.load(Ordering::SeqCst), 2, "every try joined the first one's request");
     assert!(metric(&manager, "block-cache-joins-total") >= 2.0);
+    manager.close().await;
+}
+
+/// Requests of an operation, and how many of them were answered well.
+fn requests(manager: &StorageManager, operation: &str) -> (u64, u64) {
+    let text = manager.metrics().prometheus();
+    let value = |name: &str| {
+        let line = format!("undercroft_storage_http_{name}_total{{operation=\"{operation}\"}} ");
+        let found = text.lines().find_map(|found| found.strip_prefix(&line)?.parse().ok());
+        found.unwrap_or_else(|| panic!("no {line}"))
+    };
+    (value("requests"), value("2xx"))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn requests_are_counted_by_what_they_are_for_and_how_they_were_answered() {
+    let Some(weed) = weed() else { return };
+    let manager = s3(&weed.endpoint(), &[]);
+    let mut sample = Sample::of_topic("counted", 12 * MIB);
+    sample.copy(&manager).await.expect("copied");
+    read(&manager, &sample.segment, 0, Some(9)).await.expect("read");
+    for operation in ["create-upload", "put-part", "complete-upload", "get"] {
+        let (all, good) = requests(&manager, operation);
+        assert!(all > 0 && all == good, "{operation}: {good} of {all}");
+    }
+    assert_eq!(requests(&manager, "abort-upload"), (0, 0));
+    manager.delete(std::slice::from_ref(&sample.segment)).await.expect("deleted");
+    let (deletes, batches) = (requests(&manager, "delete"), requests(&manager, "delete-batch"));
+    assert!(deletes.1 + batches.1 > 0, "{deletes:?} {batches:?}");
+    let gone = read(&manager, &sample.segment, 0, None).await.expect_err("gone");
+    assert!(matches!(gone, StorageError::NotFound { .. }), "{gone}");
+    let (all, good) = requests(&manager, "get");
+    assert!(all > good, "a 404 is an answer, and none of the good ones: {good} of {all}");
+    manager.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_bucket_is_surveyed_without_a_write_and_a_refusal_is_never_a_loss() {
+    let Some(weed) = weed() else { return };
+    let manager = s3(&weed.endpoint(), &[("key.prefix", "survey/")]);
+    for size in [0, 70_000, 3 * MIB] {
+        Sample::of_topic("surveyed", size).copy(&manager).await.expect("copied");
+    }
+    manager.close().await;
+    let surveyor = |more: &[(&str, &str)]| {
+        let env = StorageEnv { runtime: tokio::runtime::Handle::current() };
+        Surveyor::open(&s3_config(&weed.endpoint(), more), env, None).expect("opens")
+    };
+    let scope = Scope { prefix: "survey/".to_owned(), topic: None };
+    let before = weed.names(BUCKET, "").len();
+    for depth in [Depth::Light, Depth::Heavy] {
+        let tally = surveyor(&[]).verify_all(&scope, depth, 2, &Arc::default(), |_, _| {}).await;
+        assert_eq!((tally.segments, tally.good, &tally.cut_short), (3, 3, &None), "{tally:?}");
+    }
+    assert_eq!(weed.names(BUCKET, "").len(), before, "nothing was written");
+
+    let listed = surveyor(&[]).segments(&scope).await.expect("listed").next().await.expect("one");
+    let Some(Found::Segment(found)) = listed else { panic!("{listed:?}") };
+    for more in [("storage.aws.secret.access.key", "wrong"), ("storage.s3.bucket.name", "not-there")] {
+        let blind = surveyor(&[more]);
+        let tally = blind.verify_all(&scope, Depth::Light, 2, &Arc::default(), |_, _| {}).await;
+        assert!(tally.segments == 0 && tally.cut_short.is_some(), "{more:?}: {tally:?}");
+        let checked = blind.verify(&found, Depth::Heavy).await;
+        assert_eq!(checked.severity(), Some(Severity::Untold), "{more:?}: {checked:?}");
+    }
+}
+
+/// Azurite and fake-gcs-server (which has no uploads in parts: segments there go up in one request).
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_copied_to_azure_and_gcs_is_read_back_and_deleted_without_a_trace() {
+    let (azure, gcs) = (stand_ins::azurite(), stand_ins::fake_gcs());
+    let azure = azure.as_ref().map(|server| (server.azure_keys(), [0, 65_537, 20 * MIB + 7]));
+    let gcs = gcs.as_ref().map(|server| (server.gcs_keys(), [0, 65_537, 6 * MIB + 7]));
+    for (keys, sizes) in azure.into_iter().chain(gcs) {
+        let keys: Vec<_> = keys.iter().map(|(key, value)| (*key, value.as_str())).collect();
+        let manager = manager(&keys);
+        manager.check().await.expect("usable");
+        for size in sizes {
+            let mut sample = Sample::of_topic("round-trip", size);
+            sample.copy(&manager).await.expect("copied");
+            assert!(read(&manager, &sample.segment, 0, None).await.expect("read") == sample.data, "{size}");
+            assert_indexes(&manager, &sample.segment).await;
+            manager.delete(std::slice::from_ref(&sample.segment)).await.expect("deleted");
+            manager.delete(std::slice::from_ref(&sample.segment)).await.expect("deleted again");
+        }
+        manager.close().await;
+    }
+}
+
+fn config_of(keys: &[(&str, &str)]) -> undercroft::config::Config {
+    let mut config = undercroft::config::Config::new();
+    for (key, value) in keys {
+        config.set(key, value);
+    }
+    config
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_store_that_cannot_be_used_is_explained_before_a_broker_finds_out() {
+    let Some(weed) = weed() else { return };
+    let endpoint = weed.endpoint();
+    let own = [
+        ("storage.backend.class", "s3"),
+        ("storage.s3.endpoint.url", endpoint.as_str()),
+        ("storage.s3.bucket.name", BUCKET),
+        ("storage.aws.access.key.id", ACCESS_KEY),
+        ("storage.aws.secret.access.key", SECRET_KEY),
+        ("storage.retry.attempts.max", "1"),
+        ("key.prefix", "preflight/"),
+    ];
+    let tried = undercroft::storage::preflight(&config_of(&own)).await.expect("valid");
+    assert!(tried.is_usable() && tried.steps.iter().all(|step| step.outcome.is_ok()), "{tried:?}");
+    assert_eq!(tried.steps.len(), 7);
+    assert!(weed.names(BUCKET, "preflight/").is_empty());
+    let closed = {
+        let port = TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("bound").port();
+        format!("http://127.0.0.1:{port}")
+    };
+    let https = endpoint.replace("http:", "https:");
+    for (key, value, expected) in [
+        ("storage.aws.secret.access.key", "wrong", "doesn't accept the key"),
+        ("storage.s3.endpoint.url", closed.as_str(), "Nothing listens there"),
+        ("storage.s3.endpoint.url", "http://no-such-host.invalid", "DNS"),
+        ("storage.s3.endpoint.url", https.as_str(), "doesn't speak TLS"),
+        ("storage.s3.bucket.name", "not-there", "There is no such bucket"),
+    ] {
+        let tried =
+            undercroft::storage::preflight(&config_of(&[&own[..], &[(key, value)]].concat())).await.expect("valid");
+        let advice: Vec<_> = tried.steps.iter().flat_map(|step| step.advice.clone()).collect();
+        assert!(!tried.is_usable() && advice.iter().any(|words| words.contains(expected)), "{value}: {tried:?}");
+    }
+}
+
+/// A proxy that speaks HTTP's CONNECT or is asked for whole URLs: here it only has to be asked.
+#[tokio::test(flavor = "multi_thread")]
+async fn requests_go_through_the_proxy_that_is_set() {
+    let Some(weed) = weed() else { return };
+    let proxy = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = proxy.local_addr().expect("bound").port().to_string();
+    let asked = std::thread::spawn(move || {
+        use std::io::{Read as _, Write as _};
+        let (mut stream, _) = proxy.accept().expect("asked");
+        let mut bytes = [0; 3];
+        stream.read_exact(&mut bytes).expect("greeted");
+        let _ = stream.write_all(&[5, 0xff]);
+        bytes
+    });
+    let keys = [
+        ("storage.proxy.host", "127.0.0.1"),
+        ("storage.proxy.port", port.as_str()),
+        ("storage.retry.attempts.max", "1"),
+        // Requests to this machine go to it directly.
+        ("storage.s3.endpoint.url", "http://store.example.org"),
+    ];
+    let manager = s3(&weed.endpoint(), &keys);
+    let error = manager.check().await.expect_err("the proxy refuses");
+    assert_eq!(asked.join().expect("asked")[0], 5, "SOCKS, version 5");
+    assert!(error.is_retriable(), "{error:?}");
     manager.close().await;
 }

@@ -163,7 +163,7 @@ pub static UPLOAD_RATE: Key = key(
     "upload.rate.limit.bytes.per.second",
     at_least(65_536),
     None,
-    "Bytes per second that all copies of this manager send together. Without it, no limit.",
+    "Bytes per second that all copies of this manager send together, indexes and manifests included, repeated requests not. They take turns, part by part. Without it, no limit.",
 );
 /// Failures that make an outage.
 pub static OUTAGE_FAILURES: Key = key(
@@ -192,6 +192,20 @@ pub static DELETE_HANDOVER: Key = key(
     MILLIS,
     Some("3000"),
     "Milliseconds after which a delete that is not done is handed to the metadata side, which does it later, and counts as done. Without the metadata side of Undercroft in the same process a delete takes as long as the store may.",
+);
+/// How segments lie in their objects.
+pub static LAYOUT: Key = key(
+    "storage.layout",
+    Kind::Choice(&["compact", "aiven"]),
+    Some("compact"),
+    "How new segments lie in the store. `compact`: one object each, every byte under a checksum. `aiven`: the three objects that Aiven's plugin writes and reads. Both are always read and deleted, so it may change at any time.",
+);
+/// What custom metadata of Aiven's layout says.
+pub static FIELDS: Key = key(
+    "custom.metadata.fields.include",
+    Kind::Text,
+    Some(""),
+    "For `storage.layout=aiven`: which of REMOTE_SIZE, OBJECT_PREFIX and OBJECT_KEY, separated by commas, are kept in the metadata topic. With OBJECT_PREFIX, `key.prefix` may change while segments exist. Beyond 128 bytes, which a broker refuses by default, OBJECT_KEY is left out, then OBJECT_PREFIX.",
 );
 /// Whether segments are compressed.
 pub static COMPRESSION: Key = key(
@@ -233,7 +247,7 @@ pub static CHUNK_SIZE: Key = key(
     "chunk.size",
     Kind::Integer { min: 1, max: (1 << 30) - 1 },
     Some("131072"),
-    "Bytes of a segment that are compressed or encrypted, and therefore read, as one. Rounded down to a power of two from 4096 to 16777216. A reader that wants 1 MiB from somewhere gets 1.1 MiB with the default, 5 MiB with chunks of 4 MiB. Segments that are neither compressed nor encrypted are read by exact ranges, whatever it says.",
+    "Bytes of a segment that are compressed or encrypted, and therefore read, as one. The compact layout rounds it down to a power of two from 4096 to 16777216; the `aiven` layout takes any, and 4194304 if it isn't set. A reader that wants 1 MiB from somewhere gets 1.1 MiB with the default, 5 MiB with chunks of 4 MiB. Segments that are neither compressed nor encrypted are read by exact ranges, whatever it says.",
 );
 /// Threads that transform.
 pub static TRANSFORM_THREADS: Key = key(
@@ -351,7 +365,6 @@ pub static FAILURE_DELAY: Key = key(
 /// Keys of Aiven's plugin that change nothing here: name, and why.
 pub static WITHOUT_EFFECT: &[(&str, &str)] = &[
     ("key.prefix.mask", "object names are written to the log in full"),
-    ("custom.metadata.fields.include", "the compact layout chooses its own fields"),
     ("fetch.chunk.cache.retention.ms", "the cache is bounded by its size alone"),
     ("fetch.chunk.cache.get.timeout.ms", "`storage.s3.api.call.timeout` bounds a read"),
     ("fetch.chunk.cache.thread.pool.size", "no thread is held by a read"),
@@ -365,14 +378,30 @@ pub static WITHOUT_EFFECT: &[(&str, &str)] = &[
     ("metrics.sample.window.ms", "metrics have no samples"),
     ("metrics.recording.level", "all metrics are always recorded"),
     ("storage.overwrite.enabled", "an object is replaced as a whole"),
-    ("storage.s3.legacy.md5.plugin.enabled", "no checksum header is sent"),
+    (
+        "storage.s3.legacy.md5.plugin.enabled",
+        "a checksum is sent only if `storage.aws.checksum.check.enabled` asks for it",
+    ),
     ("storage.key.prefix", "the key is `key.prefix`"),
 ];
 
 /// Keys of Aiven's plugin that must not be passed over: name, the one value that can be honoured, and why.
-pub static NOT_YET: &[(&str, &str, &str)] = &[
-    ("segment.format", "kafka", "only Kafka's own format is written"),
-];
+pub static NOT_YET: &[(&str, &str, &str)] = &[("segment.format", "kafka", "only Kafka's own format is written")];
+
+/// Whether there are metrics of each topic.
+pub static METRICS_OF_TOPICS: Key = key(
+    "metrics.topics.enabled",
+    Kind::Boolean,
+    Some("false"),
+    "Also counts copies, reads and deletes of each topic by itself. Off by default: each topic adds 11 values, for as long as the broker runs.",
+);
+/// Whether metrics are there under the names of Aiven's plugin too. The Java side reads it.
+pub static METRICS_AIVEN_NAMES: Key = key(
+    "metrics.aiven.names",
+    Kind::Boolean,
+    Some("false"),
+    "In a broker, publishes metrics in JMX under the names of Aiven's plugin too, so that dashboards made for it go on working. docs/METRICS.md lists them, and those that there is nothing for.",
+);
 
 /// What stands before the id and the name of a file in the keys of [`KEY_PAIRS`].
 pub const KEY_PAIR_PREFIX: &str = "encryption.key.pairs.";
@@ -406,6 +435,8 @@ pub static ALL: &[&Key] = &[
     &UPLOAD_NO_PROGRESS,
     &CLEANUP_TIMEOUT,
     &UPLOAD_RATE,
+    &LAYOUT,
+    &FIELDS,
     &COMPRESSION,
     &COMPRESSION_LEVEL,
     &COMPRESSION_HEURISTIC,
@@ -430,6 +461,8 @@ pub static ALL: &[&Key] = &[
     &READ_AHEAD_MAX,
     &PREFETCH_MAX,
     &FAILURE_DELAY,
+    &METRICS_OF_TOPICS,
+    &METRICS_AIVEN_NAMES,
     &BROKER_ID,
     &NODE_ID,
 ];

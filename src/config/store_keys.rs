@@ -209,7 +209,7 @@ pub static PROXY_HOST: Key = key(
     "storage.proxy.host",
     Kind::Text,
     None,
-    "Host of a proxy for all requests but those for credentials of the machine. Without it, `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY` of the environment hold.",
+    "Host of a proxy for all requests but those for credentials of the machine and those to the machine itself. Without it, `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY` of the environment hold.",
 );
 /// Port of the proxy.
 pub static PROXY_PORT: Key = key(

@@ -36,6 +36,11 @@ impl Gauge {
         self.0.fetch_add(amount, Ordering::Relaxed);
     }
 
+    /// Sets it to `value` if that is more.
+    pub fn raise(&self, value: i64) {
+        self.0.fetch_max(value, Ordering::Relaxed);
+    }
+
     #[must_use]
     pub fn get(&self) -> i64 {
         self.0.load(Ordering::Relaxed)

@@ -5,6 +5,7 @@
 //! Never: threads, clocks, I/O. All metrics of a manager exist from its start with the value 0, but those of a family,
 //! which come and go with the values of its label.
 
+pub mod aiven;
 mod family;
 mod instruments;
 mod prometheus;

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{FamilyInfo, Kind, MetricInfo, Registry};
+use super::{FamilyInfo, Kind, MetricInfo, Registry, aiven};
 
 const INTRODUCTION: &str = "<!-- Generated from the registries by `make docs`; do not edit. -->
 # Metrics
@@ -22,7 +22,15 @@ numbered in the order of their start. The beans are Undercroft's own and not Kaf
 release and behind a `…class.path`.
 ";
 
-/// The reference of all metrics of some registries, in the order of [`Registry::infos`].
+const AIVEN_INTRODUCTION: &str = "
+## Names of Aiven's plugin
+
+With `metrics.aiven.names=true` a broker has these beans too. A rate is per second over the last minute, an average is over
+the last minute and NaN if there was nothing, a maximum is the largest since the start. Times are milliseconds, those of
+caches nanoseconds, as there. Where two managers live in one JVM, the first one's are there.
+";
+
+/// The reference of all metrics of some registries, in the order of [`Registry::infos`], and what they are also called.
 #[must_use]
 pub fn markdown(registries: &[&Registry]) -> String {
     let mut out = INTRODUCTION.to_owned();
@@ -37,7 +45,32 @@ pub fn markdown(registries: &[&Registry]) -> String {
             row(&mut out, &mut group, info, &format!(" One for each `{label}`.{kafkas}"));
         }
     }
+    out.push_str(AIVEN_INTRODUCTION);
+    aiven_names(&mut out);
     out
+}
+
+fn aiven_names(out: &mut String) {
+    let mut has_table = false;
+    for line in aiven::lines() {
+        let _ = match line {
+            aiven::Line::Bean { name, only } => {
+                has_table = true;
+                let only = only.map(|store| format!(" (store `{store}`)")).unwrap_or_default();
+                writeln!(out, "\n`{name}`{only}\n\n| attributes | from |\n|---|---|")
+            }
+            aiven::Line::Attributes { names, sources } => {
+                let quoted = |all: &[String]| all.iter().map(|it| format!("`{it}`")).collect::<Vec<_>>().join(", ");
+                writeln!(out, "| {} | {} |", quoted(&names), quoted(&sources))
+            }
+            aiven::Line::Without { names, why } => {
+                if std::mem::take(&mut has_table) {
+                    let _ = writeln!(out, "\nNothing there is for:\n");
+                }
+                writeln!(out, "- `{names}`: {why}")
+            }
+        };
+    }
 }
 
 fn row(out: &mut String, group: &mut &'static str, info: &MetricInfo, more: &str) {

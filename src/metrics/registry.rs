@@ -1,6 +1,7 @@
 //! The metrics of one manager, in a fixed order.
 
 use std::borrow::Cow;
+use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -44,12 +45,22 @@ pub struct Description {
     pub mbean: Option<&'static str>,
 }
 
+/// What is done before values are read.
+struct Hook(Box<dyn Fn() + Send + Sync>);
+
+impl fmt::Debug for Hook {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Hook")
+    }
+}
+
 /// All metrics of one manager. Rooms register while they are built; afterwards only the members of families change.
 #[derive(Debug, Default)]
 pub struct Registry {
     entries: Vec<(MetricInfo, Source)>,
     families: Vec<FamilyInfo>,
     shelf: Arc<Mutex<Shelf>>,
+    hooks: Vec<Hook>,
 }
 
 impl Registry {
@@ -112,6 +123,11 @@ impl Registry {
         self.push_family(group, name, label, kind, text, Some(mbean))
     }
 
+    /// Has `hook` called before each read, to set what only moves when it is looked at, such as an age. It must not wait.
+    pub fn before_read(&mut self, hook: impl Fn() + Send + Sync + 'static) {
+        self.hooks.push(Hook(Box::new(hook)));
+    }
+
     /// What there always is, in the order of [`Registry::read`].
     pub fn infos(&self) -> impl Iterator<Item = &MetricInfo> {
         self.entries.iter().map(|(info, _)| info)
@@ -153,6 +169,7 @@ impl Registry {
     #[must_use]
     #[allow(clippy::cast_precision_loss, reason = "JMX and Prometheus carry doubles")]
     pub fn read_with_generation(&self) -> (Vec<f64>, u64) {
+        self.hooks.iter().for_each(|Hook(hook)| hook());
         let own = self.entries.iter().map(|(_, source)| match source {
             Source::Counter(counter) => counter.get() as f64,
             Source::Gauge(gauge) => gauge.get() as f64,

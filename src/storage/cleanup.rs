@@ -23,6 +23,8 @@ pub(super) struct Left {
     pub(super) upload: Option<Box<dyn Upload>>,
     /// Or, in a folder, a file that was to become it.
     pub(super) object_may_exist: bool,
+    /// Other objects of the segment that may exist.
+    pub(super) beside: Vec<ObjectKey>,
     /// Why it could not be removed, when that was tried last.
     trouble: Option<String>,
     is_abort_refused: bool,
@@ -35,7 +37,7 @@ impl Left {
     }
 
     fn is_nothing(&self) -> bool {
-        self.upload.is_none() && !self.object_may_exist
+        self.upload.is_none() && !self.object_may_exist && self.beside.is_empty()
     }
 
     /// To be asked after [`Cleaner::remove`]: whether nothing is there and nothing will come.
@@ -175,9 +177,14 @@ impl Cleaner {
         };
         left.is_abort_refused = aborted.is_err();
         // Uploads whose beginning was never answered are found by a delete only.
-        if left.object_may_exist || left.upload.is_some() {
-            self.store.delete(std::slice::from_ref(key)).await?;
+        let own = (left.object_may_exist || left.upload.is_some()).then_some(key);
+        // What makes the segment be there is removed first.
+        let mut deleted = Ok(());
+        // One by one: what can't be removed keeps nothing else.
+        for key in left.beside.iter().rev().chain(own) {
+            deleted = deleted.and(self.store.delete(std::slice::from_ref(key)).await);
         }
+        deleted?;
         aborted
     }
 }

@@ -22,7 +22,7 @@ use super::transform::KeyRing;
 use super::upload::{Caller, Uploader};
 use super::{SegmentFiles, SegmentReader, StorageError};
 use crate::config::storage::KEY_PAIR;
-use crate::config::{Config, ConfigError};
+use crate::config::{Config, ConfigError, storage as keys};
 use crate::metrics::Registry;
 use crate::model::{IndexType, SegmentLedger, SegmentMetadata, SegmentObjects};
 
@@ -63,6 +63,30 @@ impl std::fmt::Debug for StorageManager {
     }
 }
 
+/// What a configuration is made into before anything is done with it.
+pub(super) struct Opened {
+    pub(super) settings: Settings,
+    pub(super) key_ring: KeyRing,
+    /// What an operator should hear once.
+    pub(super) warnings: Vec<String>,
+    pub(super) store: Arc<dyn ObjectStore>,
+    pub(super) metrics: StorageMetrics,
+    pub(super) registry: Registry,
+}
+
+impl Opened {
+    pub(super) fn new(config: &Config, env: &StorageEnv) -> Result<Self, StorageError> {
+        let mut settings = Settings::parse(config)?;
+        let (key_ring, unusable) = KeyRing::load(&settings.key_pairs);
+        let mut warnings = std::mem::take(&mut settings.warnings);
+        warnings.extend(unusable);
+        let mut registry = Registry::new();
+        let metrics = StorageMetrics::new(&mut registry).with_topics(config.boolean(&keys::METRICS_OF_TOPICS)?);
+        let store = DriverStore::open(settings.store.clone(), env.runtime.id(), metrics.store.clone())?;
+        Ok(Self { settings, key_ring, warnings, store: Arc::new(store), metrics, registry })
+    }
+}
+
 impl StorageManager {
     /// Checks `config` and sets everything up, without waiting for the store: a background check logs one warning if the
     /// store can't be used.
@@ -70,19 +94,15 @@ impl StorageManager {
     /// # Errors
     /// [`StorageError::Config`] only: nothing about the store is known yet.
     pub fn open(config: &Config, env: StorageEnv) -> Result<Self, StorageError> {
-        let settings = Settings::parse(config)?;
-        let (key_ring, unusable) = KeyRing::load(&settings.key_pairs);
-        for warning in settings.warnings.iter().chain(&unusable) {
+        let Opened { settings, key_ring, warnings, store, metrics, registry } = Opened::new(config, &env)?;
+        for warning in warnings {
             tracing::warn!("{warning}");
         }
         if let Some(id) = &settings.transform.key_pair {
             // Else the first copy would find out.
             key_ring.check(id).map_err(|error| ConfigError::bad_value(&KEY_PAIR, id, &error.to_string()))?;
         }
-        let mut registry = Registry::new();
-        let metrics = StorageMetrics::new(&mut registry);
-        let store = DriverStore::open(settings.store.clone(), env.runtime.id(), metrics.store.clone())?;
-        let manager = Self::with_store(settings, key_ring, Arc::new(store), env.runtime, metrics, registry);
+        let manager = Self::with_store(settings, key_ring, store, env.runtime, metrics, registry);
         manager.check_in_background();
         Ok(manager)
     }
@@ -146,7 +166,8 @@ impl StorageManager {
         });
     }
 
-    /// Copies a segment into one object and hands back its custom metadata, at most 128 bytes, to be kept with the segment.
+    /// Copies a segment into its object, or objects, and hands back its custom metadata, if it has any, at most 128 bytes, to be
+    /// kept with the segment.
     ///
     /// Nothing becomes visible before all of it is in the store. After an error or when the future is dropped, what was
     /// sent is removed in the background, within `upload.cleanup.timeout.ms`, and once more when a request that was given up
@@ -159,20 +180,21 @@ impl StorageManager {
     pub async fn copy(&self, segment: &SegmentMetadata, files: &SegmentFiles) -> Result<Option<Bytes>, StorageError> {
         let running = self.begin("copy")?;
         let copying = self.inner.joint.begin(segment.id.uuid);
+        let age = self.inner.metrics.copy_ages.begin();
         let (manager, segment, files) = (self.clone(), segment.clone(), files.clone());
-        let key = ObjectKey::of_segment(&self.inner.key_prefix, &segment);
+        let key = self.inner.uploader.first_object(&self.inner.key_prefix, &segment);
         let object = key.to_string();
         // Both ends are dropped with this future: that cancels the copy.
         let (tell, is_told) = oneshot::channel();
         let (answer, answered) = oneshot::channel();
         self.inner.runtime.spawn(async move {
-            let _running = running;
+            let (_running, _age) = (running, age);
             let (inner, caller) = (&manager.inner, Caller { is_told, answer });
             inner.uploader.copy(&segment, &files, &key, &inner.key_prefix, caller, copying).await;
         });
         let outcome = answered.await.unwrap_or(Err(StorageError::Cancelled { action: "copy", object: object.into() }));
         let _ = tell.send(());
-        outcome.map(Some)
+        outcome
     }
 
     /// A reader of the bytes from `start` to `end_inclusive` of the segment, or to its end. Asks the store for nothing
@@ -192,7 +214,10 @@ impl StorageManager {
     ) -> Result<SegmentReader, StorageError> {
         let found = self.locate("fetch", segment);
         let reader = found.and_then(|located| self.inner.fetcher.reader(located, start, end_inclusive));
-        reader.inspect_err(|error| self.inner.metrics.failed(error))
+        let size = u64::try_from(segment.size_bytes).unwrap_or(0);
+        let end = end_inclusive.map_or(size, |end| end.saturating_add(1).min(size));
+        self.inner.metrics.fetch_opened(segment, reader.as_ref().map(|_| end.saturating_sub(start)));
+        reader
     }
 
     /// An index of the segment, as the broker wrote it. All indexes of a segment come with the first one asked for.
@@ -231,9 +256,8 @@ impl StorageManager {
         for segment in segments {
             self.inner.fetcher.forget(segment);
         }
-        self.inner.metrics.deletes.record(started.elapsed());
-        self.inner.metrics.deleted_segments.add(count as u64);
-        deleted.inspect_err(|error| self.inner.metrics.failed(error))
+        self.inner.metrics.deleted(segments, count, started.elapsed(), &deleted);
+        deleted
     }
 
     /// This manager as a metadata side in the same process sees it. It does not keep the manager.
@@ -320,7 +344,7 @@ impl StorageManager {
     fn begin(&self, action: &'static str) -> Result<Running, StorageError> {
         self.inner.tasks.begin().ok_or_else(|| {
             let error = StorageError::Closed { action };
-            self.inner.metrics.failed(&error);
+            self.inner.metrics.count_kind(&error);
             error
         })
     }

@@ -7,6 +7,7 @@
 //! manager -> upload, fetch, deletion -> layout (pure: bytes <-> blocks, indexes, footer, manifest)
 //!                                    -> transform (zstd, AES-256-GCM, key pairs)
 //!                                    -> store  (OpenDAL behind a trait)
+//! survey (what lies in a store, and is it whole) -> fetch, layout, store
 //!            joint (what a metadata side in this process is told and asked) -> breaker, copies (pure)
 //! ```
 
@@ -22,10 +23,12 @@ pub mod layout;
 mod manager;
 mod metrics;
 mod objects;
+mod pace;
 mod preflight;
 mod segment_files;
 mod settings;
 mod store;
+pub mod survey;
 mod tasks;
 mod transform;
 mod upload;

@@ -1,8 +1,8 @@
 //! The `undercroft` command.
 //!
 //! In: arguments. Out: text on standard output, errors on standard error; exit code 0, 1 (it failed) or 2 (the
-//! arguments make no sense). A file per subcommand; each hands back what is to be printed, but `metadata` and
-//! `config`, which print by themselves and decide on the exit code.
+//! arguments make no sense). A file per subcommand; each hands back what is to be printed, but `metadata`, `config` and
+//! `object`, which print by themselves and decide on the exit code.
 
 mod config;
 mod metadata;
@@ -23,6 +23,9 @@ Examples:
   undercroft config fetch                            all with a part of that name
   undercroft config check server.properties          how the keys of a file are understood, and whether
                                                      the store can be used
+  undercroft object list --config server.properties  which segments lie in the store
+  undercroft object verify --config server.properties --topic orders --heavy
+                                                     whether every byte of them is right
   undercroft object inspect 00000000000000000042-….ucseg
                                                      what a segment's object says of itself
   undercroft metadata list --bootstrap-server localhost:9092
@@ -44,7 +47,7 @@ enum Command {
     Version,
     /// List the configuration keys, or check a file of them
     Config(config::Arguments),
-    /// Look at objects of a store
+    /// Look at the objects of a store, without writing to it
     #[command(subcommand)]
     Object(object::Command),
     /// Look into the log of remote segment metadata, without writing to it
@@ -61,7 +64,7 @@ fn main() -> ExitCode {
     let text = match Cli::parse().command {
         Command::Version => Ok(version::run()),
         Command::Config(arguments) => return end(config::run(&arguments)),
-        Command::Object(command) => object::run(&command),
+        Command::Object(command) => return end(object::run(&command)),
         Command::Metadata(command) => return end(metadata::run(&command)),
     };
     end(text.and_then(|text| print(&text)).map(|()| ExitCode::SUCCESS))
@@ -71,11 +74,15 @@ fn end(result: Result<ExitCode, Failure>) -> ExitCode {
     match result {
         Ok(code) => code,
         Err(failure) => {
-            // Nobody is left to be told if this fails too.
-            let _ = writeln!(io::stderr(), "undercroft: {failure}");
+            complain(&failure);
             ExitCode::FAILURE
         }
     }
+}
+
+fn complain(failure: &Failure) {
+    // Nobody is left to be told if this fails too.
+    let _ = writeln!(io::stderr(), "undercroft: {failure}");
 }
 
 /// Writes to standard output. A reader that has seen enough (`| head`) is no failure.

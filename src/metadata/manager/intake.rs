@@ -9,13 +9,15 @@ use crate::model::TopicIdPartition;
 use crate::wire::{self, DecodeError, LevelRecord, Names, PartitionKey, Record, RecordKey};
 
 use super::core::Core;
-use super::directory::MetaPartition;
+use super::directory::{MetaPartition, SharedState};
 
 /// Applies records and counts them. What cannot be read is said once per kind and passed over.
 pub(super) struct Intake {
     core: Arc<Core>,
     said: HashSet<&'static str>,
     names: Names,
+    /// Where the last record went: mostly the next one goes there too.
+    last: Option<(Arc<MetaPartition>, TopicIdPartition, SharedState)>,
 }
 
 /// A record as the log hands it over.
@@ -29,11 +31,16 @@ pub(super) struct Raw<'a> {
 
 impl Intake {
     pub(super) fn new(core: Arc<Core>) -> Self {
-        Self { core, said: HashSet::new(), names: Names::new() }
+        Self { core, said: HashSet::new(), names: Names::new(), last: None }
+    }
+
+    /// Keeps nothing of what is not read any more.
+    pub(super) fn let_go(&mut self) {
+        self.last = None;
     }
 
     /// Applies one record. A record that says nothing of a segment counts as applied. `seen_ms` is now, by our clock.
-    pub(super) fn record(&mut self, meta: &MetaPartition, raw: Raw<'_>, seen_ms: i64) -> Outcome {
+    pub(super) fn record(&mut self, meta: &Arc<MetaPartition>, raw: Raw<'_>, seen_ms: i64) -> Outcome {
         let Raw { offset, timestamp_ms, key, value } = raw;
         let key = match key.map(|key| wire::parse_key_with(key, |id, name| self.names.share(id, name))) {
             Some(Ok(key)) => Some(key),
@@ -95,8 +102,12 @@ impl Intake {
         }
     }
 
-    fn apply(&self, meta: &MetaPartition, partition: &TopicIdPartition, entry: Entry<'_>) -> Outcome {
-        let state = meta.state(partition);
+    fn apply(&mut self, meta: &Arc<MetaPartition>, partition: &TopicIdPartition, entry: Entry<'_>) -> Outcome {
+        let is_same = |(of, last, _): &(Arc<_>, _, _)| Arc::ptr_eq(of, meta) && last == partition;
+        if !self.last.as_ref().is_some_and(is_same) {
+            self.last = Some((Arc::clone(meta), partition.clone(), meta.state(partition)));
+        }
+        let Some((_, _, state)) = &self.last else { return Outcome::Applied };
         let mut state = state.write();
         let before = state.live_segments();
         let outcome = state.take(entry);

@@ -189,7 +189,7 @@ impl MetadataManager {
         epoch: LeaderEpoch,
         offset: Offset,
     ) -> Result<Option<SegmentMetadata>, MetadataError> {
-        self.look(partition, |state| state.find(epoch, offset))
+        self.glance(partition, |state| state.find(epoch, offset))
     }
 
     /// The first finished segment at or behind `offset`, within one unbroken run of `epoch`, that may have aborted
@@ -215,7 +215,7 @@ impl MetadataManager {
         partition: &TopicIdPartition,
         epoch: LeaderEpoch,
     ) -> Result<Option<Offset>, MetadataError> {
-        self.look(partition, |state| state.highest_offset(epoch))
+        self.glance(partition, |state| state.highest_offset(epoch))
     }
 
     /// Segments in every state, of one epoch or of all, by start offset; those whose deletion has ended are gone, and so
@@ -243,7 +243,7 @@ impl MetadataManager {
     /// See [`MetadataManager`].
     pub fn list_stamp(&self, partition: &TopicIdPartition) -> Result<Option<u64>, MetadataError> {
         let upkeep = &self.core()?.upkeep;
-        self.look(partition, |state| (!upkeep.hides(state)).then(|| state.changes()))
+        self.glance(partition, |state| (!upkeep.hides(state)).then(|| state.changes()))
     }
 
     /// Sum of the sizes of the segments that [`MetadataManager::list`] shows of `epoch`, in every state.
@@ -292,6 +292,19 @@ impl MetadataManager {
     fn core(&self) -> Result<&Arc<Core>, MetadataError> {
         let core = &self.lifetime.core;
         if core.is_closed() { Err(MetadataError::Closed) } else { Ok(core) }
+    }
+
+    /// As [`MetadataManager::look`], for a question that takes no time: assignments do not change while it is answered.
+    fn glance<T>(
+        &self,
+        partition: &TopicIdPartition,
+        question: impl Fn(&PartitionState) -> T,
+    ) -> Result<T, MetadataError> {
+        let glanced = self.core()?.with_ready(partition, |_, bound| {
+            // Never a wait for a state's lock in here: whoever has that may wait for the directory's.
+            bound.state.try_read().filter(|_| !bound.meta.is_read_again()).map(|state| question(&state))
+        })?;
+        glanced.map_or_else(|| self.look(partition, question), Ok)
     }
 
     fn look<T>(

@@ -151,6 +151,9 @@ impl Thread<'_> {
     fn reconcile(&mut self, reader: &mut dyn LogReader) -> Result<(), LogError> {
         self.reconciled = Some(Instant::now());
         let has_unused = self.core.directory.read().has_unused();
+        if has_unused {
+            self.intake.let_go();
+        }
         let unused = if has_unused { self.core.directory.write().take_unused() } else { Vec::new() };
         for unused in unused {
             // Whoever needs it next reads it from the start, and perhaps another log.

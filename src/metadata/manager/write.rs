@@ -213,13 +213,14 @@ impl Admitted {
         };
         let task = runtime.spawn(async move {
             let core = Arc::clone(&self.core);
-            let work = async {
+            // In a place of its own: a task of more than a kilobyte is slow to get memory for, and there are thousands.
+            let work = Box::pin(async {
                 let offset = match first {
                     Poll::Ready(offset) => offset,
                     Poll::Pending => append.await,
                 };
                 self.await_reader(offset?, &subject).await
-            };
+            });
             let result = tokio::select! {
                 biased;
                 () = core.closed() => Err(MetadataError::Closed),

@@ -76,6 +76,11 @@ impl OtherKeys {
         }
     }
 
+    /// Whether any segment has other keys than the usual ones.
+    pub(super) fn are_there_any(&self) -> bool {
+        !self.0.is_empty()
+    }
+
     pub(super) fn is_empty(&self, holder: Holder) -> bool {
         holder.usual.0 == 0 && self.of(holder.uuid).is_empty()
     }

@@ -2,6 +2,7 @@
 
 use crate::model::KafkaUuid;
 
+use super::book::Holder;
 use super::naming::KeyName;
 use super::{Outcome, PartitionState};
 
@@ -31,6 +32,8 @@ impl PartitionState {
     pub(super) fn holders(&self, name: KeyName) -> Vec<KafkaUuid> {
         let live = self.live.iter().map(|segment| segment.holder());
         let all = live.chain(self.gone.iter().map(|gone| gone.holder()));
-        all.filter(|&holder| self.other_keys.has(holder, name)).map(|holder| holder.uuid).collect()
+        // The end offset tells nearly all of them apart.
+        let may_have = |holder: &Holder| holder.end_offset == name.end_offset || self.other_keys.are_there_any();
+        all.filter(|holder| may_have(holder) && self.other_keys.has(*holder, name)).map(|holder| holder.uuid).collect()
     }
 }

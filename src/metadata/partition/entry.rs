@@ -61,11 +61,11 @@ impl PartitionState {
         let entry = Entry { timestamp_ms: entry.timestamp_ms.min(entry.seen_ms), ..entry };
         self.newest_ms = self.newest_ms.max(entry.timestamp_ms);
         self.fade();
-        let is_key_taken = match entry.key {
+        let is_key_known = match entry.key {
             Some(RecordKey::Segment(key)) if is_of(&key.partition, &self.partition) => {
-                let may_be_taken = self.watermarks.may_be_taken(key.leader_epoch, key.end_offset);
+                let may_be_read = self.watermarks.may_be_read(key.leader_epoch, key.end_offset);
                 self.watermarks.note(key.leader_epoch, key.end_offset);
-                may_be_taken
+                may_be_read
             }
             _ => false,
         };
@@ -82,7 +82,7 @@ impl PartitionState {
             Record::Segment(whole) => {
                 let segment = whole.metadata.id.uuid;
                 let said = said(segment);
-                if let Some(name) = said.name.filter(|name| is_key_taken && name.is_short_base()) {
+                if let Some(name) = said.name.filter(|name| is_key_known && name.is_short_base()) {
                     self.dispute(name, segment, entry.seen_ms);
                 }
                 self.watching(segment, entry.seen_ms, |state| state.apply_segment(&whole.metadata, said))

@@ -2,15 +2,17 @@
 //! What comes with a footer, all indexes, is kept for whoever asks for them.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use bytes::Bytes;
+use foyer::{Event, EventListener};
 use foyer_memory::{Cache, CacheBuilder};
 
 use super::super::StorageError;
 use super::super::layout::aiven::{Envelope, MANIFEST_BYTES_MAX, Manifest, ManifestError, Names};
 use super::super::layout::compact::Footer;
 use super::super::layout::{ObjectKey, Place};
-use super::super::metrics::StorageMetrics;
+use super::super::metrics::{Evictions, StorageMetrics};
 use super::super::settings::FetchSettings;
 use super::super::store::ObjectStore;
 use super::super::tasks::Tasks;
@@ -57,6 +59,7 @@ impl Finder {
         let cache = CacheBuilder::new(settings.manifest_cache)
             .with_shards(1)
             .with_weighter(|_: &KafkaUuid, target: &Arc<Target>| 1 + target.extra_bytes() / ENTRY_BYTES)
+            .with_event_listener(Arc::new(Leaves(metrics.manifests.evictions.clone())))
             .build();
         Self { cache, flights: Flights::new(), key_ring, indexes, store, runtime, settings, metrics, tasks }
     }
@@ -67,7 +70,7 @@ impl Finder {
             Located::At(target) => Ok(Arc::new(target.clone())),
             Located::Sought(sought) => match self.known(&sought.segment.id.uuid) {
                 Some(target) => {
-                    self.metrics.manifest_hits.increment();
+                    self.metrics.manifests.hits.increment();
                     Ok(target)
                 }
                 None => self.flight(sought).await,
@@ -85,6 +88,13 @@ impl Finder {
         let mut flights = self.flights.0.lock();
         flights.remove(segment);
         self.cache.remove(segment);
+        self.show_size();
+    }
+
+    fn show_size(&self) {
+        let metrics = &self.metrics.manifests;
+        metrics.entries.set(i64::try_from(self.cache.entries()).unwrap_or(i64::MAX));
+        metrics.weight.set(i64::try_from(self.cache.usage()).unwrap_or(i64::MAX));
     }
 
     fn flight(self: &Arc<Self>, sought: &Sought) -> Flight<Arc<Target>> {
@@ -99,7 +109,7 @@ impl Finder {
             let _ = land.send(Ok(target));
             return flight;
         }
-        self.metrics.manifest_misses.increment();
+        self.metrics.manifests.misses.increment();
         flights.insert(segment, flight.clone());
         drop(flights);
         let (finder, sought, own) = (Arc::clone(self), sought.clone(), flight.clone());
@@ -113,12 +123,16 @@ impl Finder {
     async fn fly(&self, sought: &Sought, own: &Flight<Arc<Target>>) -> Result<Arc<Target>, StorageError> {
         let Some(_running) = self.tasks.begin() else { return Err(StorageError::Closed { action: "get" }) };
         let load = async {
-            match self.load(sought).await {
+            let started = Instant::now();
+            let loaded = self.load(sought).await;
+            self.metrics.manifests.loaded(started.elapsed(), loaded.is_ok());
+            match loaded {
                 Ok((target, tail)) => {
                     let (target, segment) = (Arc::new(target), sought.segment.id.uuid);
                     let flights = self.flights.0.lock();
                     if Flights::is_joined(&flights, &segment, own) {
                         self.cache.insert(segment, Arc::clone(&target));
+                        self.show_size();
                         if let Some(Tail { footer, bytes, data_key }) = tail {
                             self.indexes.keep(segment, footer, bytes, data_key);
                         }
@@ -137,6 +151,11 @@ impl Finder {
                 Err(StorageError::Cancelled { action: "get", object: sought.object().to_string().into() })
             }
         }
+    }
+
+    /// Asks the store, past the cache.
+    pub(super) async fn examine(&self, sought: &Sought) -> Result<Target, StorageError> {
+        self.load(sought).await.map(|(target, _)| target)
     }
 
     async fn load(&self, sought: &Sought) -> Result<(Target, Option<Tail>), StorageError> {
@@ -180,7 +199,8 @@ impl Finder {
         }
     }
 
-    fn read_manifest(&self, sought: &Sought, names: &Names, bytes: &[u8]) -> Result<Target, StorageError> {
+    /// What a manifest that was read says of the segment that is sought.
+    pub(super) fn read_manifest(&self, sought: &Sought, names: &Names, bytes: &[u8]) -> Result<Target, StorageError> {
         let key = names.manifest();
         let manifest = Manifest::decode(bytes).and_then(|manifest| manifest.check(sought.size).map(|()| manifest));
         let manifest = manifest.map_err(|error| match error {
@@ -200,7 +220,8 @@ impl Finder {
         Ok(sought.with_manifest(names, manifest, data_key))
     }
 
-    fn data_key(&self, key: &ObjectKey, footer: &Footer) -> Result<Option<DataKey>, StorageError> {
+    /// The key that a footer has, unwrapped.
+    pub(super) fn data_key(&self, key: &ObjectKey, footer: &Footer) -> Result<Option<DataKey>, StorageError> {
         let Some(wrapped) = &footer.data_key else { return Ok(None) };
         let unwrapped = self.key_ring.unwrap_key(&wrapped.key_id, &wrapped.wrapped);
         unwrapped.map(|data_key| Some(DataKey::new(data_key, &[]))).map_err(|error| self.no_key(key.as_str(), error))
@@ -224,6 +245,20 @@ impl Finder {
             store: self.store.name().to_owned().into(),
             place: place.into(),
             why: why.into(),
+        }
+    }
+}
+
+/// Counts what makes room for others.
+struct Leaves(Evictions);
+
+impl EventListener for Leaves {
+    type Key = KafkaUuid;
+    type Value = Arc<Target>;
+
+    fn on_leave(&self, reason: Event, _: &KafkaUuid, target: &Arc<Target>) {
+        if reason == Event::Evict {
+            self.0.count(target.extra_bytes());
         }
     }
 }

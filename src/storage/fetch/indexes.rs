@@ -1,14 +1,16 @@
 //! Indexes: all of a segment in one request.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use bytes::Bytes;
+use foyer::{Event, EventListener};
 use foyer_memory::{Cache, CacheBuilder};
 
 use super::super::StorageError;
 use super::super::layout::Place;
 use super::super::layout::compact::{Footer, FooterError};
-use super::super::metrics::StorageMetrics;
+use super::super::metrics::{Evictions, StorageMetrics};
 use super::super::settings::FetchSettings;
 use super::super::store::ObjectStore;
 use super::super::tasks::Tasks;
@@ -19,7 +21,7 @@ use super::target::{AivenBody, Body, Target};
 use crate::model::{IndexType, KafkaUuid};
 
 /// All indexes of a segment.
-enum Tail {
+pub(super) enum Tail {
     /// As stored; each is checked when it is asked for.
     Compact { footer: Footer, bytes: Bytes, data_key: Option<DataKey> },
     /// Taken out and decrypted.
@@ -64,6 +66,7 @@ impl Indexes {
         let cache = CacheBuilder::new(settings.index_cache)
             .with_shards(1)
             .with_weighter(|_: &KafkaUuid, tail: &Arc<Tail>| tail.bytes())
+            .with_event_listener(Arc::new(Leaves(metrics.indexes.evictions.clone())))
             .build();
         Self { cache, flights: Flights::new(), store, runtime, settings, metrics, tasks }
     }
@@ -75,7 +78,12 @@ impl Indexes {
             Some(tail) => tail,
             None => self.flight(&target).await.map_err(|error| self.not_without(&target, index, error))?,
         };
-        let found = tail.index(index).map_err(|error| self.corrupt(&target, index.name(), &error))?;
+        self.taken(&target, &tail, index)
+    }
+
+    /// An index out of all that have come.
+    pub(super) fn taken(&self, target: &Target, tail: &Tail, index: IndexType) -> Result<Bytes, StorageError> {
+        let found = tail.index(index).map_err(|error| self.corrupt(target, index.name(), &error))?;
         match found {
             Some(bytes) => Ok(bytes),
             None if index == IndexType::Transaction => Err(StorageError::NotFound {
@@ -85,7 +93,7 @@ impl Indexes {
             }),
             None => {
                 let why = FooterError::Corrupt("the footer does not list it".to_owned());
-                Err(self.corrupt(&target, index.name(), &why))
+                Err(self.corrupt(target, index.name(), &why))
             }
         }
     }
@@ -93,7 +101,7 @@ impl Indexes {
     fn cached(&self, segment: &KafkaUuid) -> Option<Arc<Tail>> {
         let tail = self.cache.get(segment).map(|entry| Arc::clone(entry.value()));
         if tail.is_some() {
-            self.metrics.index_hits.increment();
+            self.metrics.indexes.hits.increment();
         }
         tail
     }
@@ -109,7 +117,7 @@ impl Indexes {
             let _ = land.send(Ok(tail));
             return flight;
         }
-        self.metrics.index_misses.increment();
+        self.metrics.indexes.misses.increment();
         flights.insert(segment, flight.clone());
         drop(flights);
         let (indexes, target, own) = (Arc::clone(self), Arc::clone(target), flight.clone());
@@ -125,17 +133,27 @@ impl Indexes {
         let mut flights = self.flights.0.lock();
         flights.remove(segment);
         self.cache.remove(segment);
+        self.show_size();
+    }
+
+    fn show_size(&self) {
+        let metrics = &self.metrics.indexes;
+        metrics.entries.set(i64::try_from(self.cache.entries()).unwrap_or(i64::MAX));
+        metrics.weight.set(i64::try_from(self.cache.usage()).unwrap_or(i64::MAX));
     }
 
     async fn fly(&self, target: &Target, own: &Flight<Arc<Tail>>) -> Result<Arc<Tail>, StorageError> {
         let Some(_running) = self.tasks.begin() else { return Err(StorageError::Closed { action: "get" }) };
         let load = async {
+            let started = Instant::now();
             let loaded = self.load(target).await;
+            self.metrics.indexes.loaded(started.elapsed(), loaded.is_ok());
             match &loaded {
                 Ok(tail) => {
                     let flights = self.flights.0.lock();
                     if Flights::is_joined(&flights, &target.segment.id.uuid, own) {
                         self.cache.insert(target.segment.id.uuid, Arc::clone(tail));
+                        self.show_size();
                     }
                 }
                 Err(_) => tokio::time::sleep(self.settings.failure_delay).await,
@@ -150,7 +168,8 @@ impl Indexes {
         }
     }
 
-    async fn load(&self, target: &Target) -> Result<Arc<Tail>, StorageError> {
+    /// Asks the store, past the cache.
+    pub(super) async fn load(&self, target: &Target) -> Result<Arc<Tail>, StorageError> {
         match &target.body {
             Body::Compact(place) => self.load_compact(target, place, None).await,
             Body::Sealed(sealed) => self.load_compact(target, &sealed.place, sealed.data_key.clone()).await,
@@ -220,6 +239,20 @@ impl Indexes {
 
 fn joined(pieces: &[Bytes]) -> Bytes {
     Bytes::from(pieces.concat())
+}
+
+/// Counts what makes room for others.
+struct Leaves(Evictions);
+
+impl EventListener for Leaves {
+    type Key = KafkaUuid;
+    type Value = Arc<Tail>;
+
+    fn on_leave(&self, reason: Event, _: &KafkaUuid, tail: &Arc<Tail>) {
+        if reason == Event::Evict {
+            self.0.count(tail.bytes());
+        }
+    }
 }
 
 struct Forget<'a>(&'a Indexes, KafkaUuid, &'a Flight<Arc<Tail>>);

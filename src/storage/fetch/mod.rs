@@ -6,10 +6,12 @@
 
 mod ahead;
 mod blocks;
+mod examine;
 mod finder;
 mod flight;
 mod footer;
 mod indexes;
+mod load;
 mod pieces;
 mod reader;
 mod streams;
@@ -26,13 +28,14 @@ use parking_lot::Mutex;
 use self::ahead::Ahead;
 pub(super) use self::ahead::NextSegment;
 use self::blocks::Blocks;
+pub(super) use self::examine::{Examiner, Faults};
 use self::finder::Finder;
 pub(super) use self::footer::read_footer;
 use self::indexes::Indexes;
 pub use self::reader::SegmentReader;
 pub(super) use self::streams::AheadSettings;
 use self::streams::Streams;
-pub(super) use self::target::{Located, key_of, lead_of};
+pub(super) use self::target::{Located, Target, key_of, lead_of};
 use super::StorageError;
 use super::cache::{DiskCache, DiskSettings};
 use super::layout::Lead;

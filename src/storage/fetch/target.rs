@@ -175,7 +175,7 @@ impl Target {
     }
 
     /// Size that the object must have.
-    pub(super) fn object_length(&self) -> u64 {
+    pub(in super::super) fn object_length(&self) -> u64 {
         match &self.body {
             Body::Compact(place) => place.object_length(),
             Body::Sealed(sealed) => sealed.place.object_length(),

@@ -137,6 +137,14 @@ impl Chunks {
         number.min(self.count().saturating_sub(1))
     }
 
+    /// Stored length of all but the last, and of the last, if these are enough to know.
+    pub(super) fn fixed_lengths(&self) -> Option<(u32, u32)> {
+        match self.stored {
+            Stored::Fixed { each, last } => Some((each, last)),
+            Stored::Variable { .. } => None,
+        }
+    }
+
     /// Chunks among which are all stored lengths that there are.
     pub(super) fn of_every_length(&self) -> impl Iterator<Item = u64> {
         let (count, last) = (self.count(), self.count().saturating_sub(1));

@@ -24,7 +24,7 @@ pub(super) use gcs::{GcsSettings, GoogleLogin};
 pub(super) use http::HttpSettings;
 pub(super) use s3::{AwsLogin, S3Encryption, S3Settings};
 pub(super) use store::{CallSettings, StoreKind, StoreSettings};
-pub(super) use transform::TransformSettings;
+pub(super) use transform::{LayoutChoice, TransformSettings};
 pub(super) use upload::UploadSettings;
 use upload::{KEY_FILES, key_file, key_pair_ids, key_pairs};
 

@@ -13,9 +13,11 @@ use opendal::{Buffer, Operator};
 use parking_lot::Mutex;
 
 use super::super::layout::ObjectKey;
+use super::super::metrics::HttpMeters;
 use super::super::settings::{StoreKind, StoreSettings};
 use super::super::{Cause, StorageError};
 use super::calls::Caller;
+use super::counted::counted;
 use super::folder::Folder;
 use super::operator::{folder_operator, open};
 use super::pages::DriverPages;
@@ -35,6 +37,7 @@ pub(in super::super) struct StoreMeters {
     pub(in super::super) retries: Counter,
     pub(in super::super) bytes_read: Counter,
     pub(in super::super) bytes_written: Counter,
+    pub(in super::super) http: HttpMeters,
 }
 
 /// A store behind an OpenDAL operator.
@@ -72,7 +75,8 @@ impl DriverStore {
             retries: meters.retries.clone(),
         };
         let (uploads, no_listing) = (opened.uploads, AtomicBool::new(false));
-        Ok(Self { operator: Mutex::new(opened.operator), settings, folder, caller, meters, uploads, no_listing })
+        let operator = opened.operator.map(|operator| counted(operator, &meters.http));
+        Ok(Self { operator: Mutex::new(operator), settings, folder, caller, meters, uploads, no_listing })
     }
 
     /// The operator, once the store can be used at all.

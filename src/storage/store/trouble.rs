@@ -102,7 +102,10 @@ impl Trouble {
 
     fn without_code(error: &Error) -> TroubleKind {
         let message = error.message();
-        if message.contains("got too little data") || error.kind() == ErrorKind::RangeNotSatisfied {
+        if message.contains("got too little data")
+            || error.kind() == ErrorKind::RangeNotSatisfied
+            || (message.contains("content range") && has_empty_range(error))
+        {
             return TroubleKind::Short;
         }
         if obstacle(error).is_some() {
@@ -158,6 +161,15 @@ fn code_of(message: &str) -> Option<(&str, &str)> {
 fn is_of_signer(error: &Error) -> bool {
     let message = error.message();
     message.contains("signing http request") || message.contains("credential")
+}
+
+/// Whether the store answered with no byte, as Azurite does for a range that begins at an object's end: `bytes 11-10/11`,
+/// which the driver can't read.
+fn has_empty_range(error: &Error) -> bool {
+    let text = error.to_string();
+    let range = text.split_once("value: bytes ").and_then(|(_, rest)| rest.split_once('/'));
+    let ends = range.and_then(|(range, _)| range.split_once('-'));
+    matches!(ends.map(|(from, to)| (from.parse::<u64>(), to.parse::<u64>())), Some((Ok(from), Ok(to))) if to < from)
 }
 
 /// What stands in the way of a file until somebody moves it.

@@ -35,7 +35,6 @@ impl DataKey {
     }
 
     /// What every blob of the segment is sealed with besides.
-    #[allow(dead_code, reason = "for writing the other layout")]
     pub(in super::super) fn additional(&self) -> &[u8] {
         &self.additional
     }

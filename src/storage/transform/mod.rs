@@ -12,4 +12,4 @@ mod zstd;
 pub(super) use aes::{AES_OVERHEAD, DATA_KEY_LENGTH, DataKey, NONCE_LENGTH, random, random_data_key};
 pub(super) use contexts::Contexts;
 pub(super) use key_ring::{KeyPairFiles, KeyRing, KeyRingError};
-pub(super) use zstd::{compressed_length_max, decompress, decompress_at_most};
+pub(super) use zstd::{compress_table, compressed_length_max, decompress, decompress_at_most};

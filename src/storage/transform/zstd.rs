@@ -6,6 +6,16 @@ pub(in super::super) fn compressed_length_max(length: u64) -> u64 {
     length + (length >> 8) + SMALL.saturating_sub(length).checked_shr(11).unwrap_or(0)
 }
 
+/// A frame of the level that Aiven's plugin has; it says how long its content is.
+pub(in super::super) fn compress_table(content: &[u8]) -> Result<Vec<u8>, String> {
+    let most = usize::try_from(compressed_length_max(content.len() as u64)).map_err(|_| "too long a table")?;
+    let mut frame = vec![0; most];
+    let length = zstd_safe::compress(&mut frame[..], content, 3)
+        .map_err(|code| format!("zstd: {}", zstd_safe::get_error_name(code)))?;
+    frame.truncate(length);
+    Ok(frame)
+}
+
 /// Decompresses a frame that must give exactly `length` bytes. What the frame says of itself is compared before anything
 /// is allocated, so a frame that would give more costs nothing.
 pub(in super::super) fn decompress(frame: &[u8], length: usize) -> Result<Vec<u8>, String> {

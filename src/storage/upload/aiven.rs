@@ -6,12 +6,12 @@ use bytes::Bytes;
 
 use super::super::StorageError;
 use super::super::cleanup::Left;
-use super::super::layout::aiven::{Envelope, IndexPlace, Manifest, Names, Sealer};
+use super::super::layout::aiven::{Envelope, IndexPlace, Manifest, Names, Sealer, TABLE_BYTES_MAX};
 use super::super::layout::{CUSTOM_METADATA_BYTES_MAX, ObjectKey};
 use super::super::transform::Contexts;
-use super::Uploader;
 use super::forge::Work;
 use super::sealed::Job;
+use super::{Phase, Uploader};
 use crate::model::IndexType;
 use crate::wire::CustomMetadata;
 
@@ -54,6 +54,12 @@ impl Uploader {
         let defect = |why: String| job.source.defect(why);
         let is_encrypted = self.transform.key_pair.is_some();
         let sealer = Sealer::new(self.transform.chunk_bytes, is_compressed, is_encrypted).map_err(defect)?;
+        let count = job.size.div_ceil(u64::from(sealer.chunk_size()));
+        if is_compressed && count > TABLE_BYTES_MAX as u64 {
+            let what =
+                format!("copy {}: a manifest has no room for {count} chunks; raise `chunk.size`", job.segment.id);
+            return Err(StorageError::InvalidArgument { what: what.into() });
+        }
         let encryption = match sealer.data_key() {
             Some((key, aad)) => {
                 let (key_id, wrapped_key) = self.wrap(job.key, key)?;
@@ -61,16 +67,14 @@ impl Uploader {
             }
             None => None,
         };
-        let (indexes, places) = self
-            .forge
-            .with_contexts(|contexts| seal_indexes(&sealer, contexts, job.indexes))
-            .map_err(defect)?;
+        let (indexes, places) =
+            self.forge.with_contexts(|contexts| seal_indexes(&sealer, contexts, job.indexes)).map_err(defect)?;
         let chunks = Arc::new(Chunks(sealer));
         let work: Arc<dyn Work> = Arc::clone(&chunks) as Arc<dyn Work>;
         let mut parts = self.parts(job, work.as_ref(), 0).await;
         let (mut pieces, mut lengths, mut log_length) =
             (self.forge.pieces(job.source, job.size, work), Vec::new(), 0_u64);
-        while let Some(piece) = self.progress(job.key, pieces.next()).await? {
+        while let Some(piece) = self.progress(job.key, Phase::Read, pieces.next()).await? {
             parts.push(piece.bytes(), left).await?;
             log_length += piece.bytes().len() as u64;
             lengths.extend_from_slice(&piece.lengths);
@@ -86,7 +90,7 @@ impl Uploader {
         let document = manifest.encode(job.segment).map_err(|error| StorageError::InvalidArgument {
             what: format!("copy {}: {error}; raise `chunk.size`", job.segment.id).into(),
         })?;
-        job.source.check_unchanged().await?;
+        self.progress(job.key, Phase::Read, job.source.check_unchanged()).await?;
         parts.complete(left).await?;
         let size = log_length + indexes.len() as u64 + document.len() as u64;
         self.put_beside(&names.indexes(), indexes, left).await?;
@@ -95,9 +99,9 @@ impl Uploader {
     }
 
     async fn put_beside(&self, key: &ObjectKey, bytes: Vec<u8>, left: &mut Left) -> Result<(), StorageError> {
-        self.pace.wait_for(bytes.len() as u64).await;
+        self.paced(bytes.len() as u64).await;
         left.beside.push(key.clone());
-        self.progress(key, self.store.put(key, vec![Bytes::from(bytes)])).await
+        self.progress(key, Phase::Send, self.store.put(key, vec![Bytes::from(bytes)])).await
     }
 
     /// The fields that are wanted, without those that a broker of default settings would refuse the segment for: readers
@@ -110,9 +114,8 @@ impl Uploader {
             object_key: wanted.key.then(|| Names::main(job.segment)),
             ..CustomMetadata::default()
         };
-        let is_too_long = |metadata: &CustomMetadata| {
-            metadata.encode().is_some_and(|bytes| bytes.len() > CUSTOM_METADATA_BYTES_MAX)
-        };
+        let is_too_long =
+            |metadata: &CustomMetadata| metadata.encode().is_some_and(|bytes| bytes.len() > CUSTOM_METADATA_BYTES_MAX);
         if is_too_long(&metadata) {
             metadata.object_key = None;
         }

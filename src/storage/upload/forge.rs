@@ -57,7 +57,7 @@ impl Forge {
     /// Bytes that a copy of a segment of `size` bytes has in memory here.
     pub(super) fn bytes(&self, work: &dyn Work, size: u64) -> u64 {
         let blocks = size.div_ceil(work.block_bytes());
-        let most = self.threads as u64 * blocks_per_piece(work.block_bytes());
+        let most = self.threads as u64 * blocks_per_piece(work);
         work.stored_bytes_max().saturating_mul(most.min(blocks))
     }
 
@@ -89,8 +89,9 @@ impl Forge {
     }
 }
 
-fn blocks_per_piece(block_bytes: u64) -> u64 {
-    (PIECE / block_bytes).max(1)
+/// Of very small blocks fewer: sealing makes them several times as long.
+fn blocks_per_piece(work: &dyn Work) -> u64 {
+    (PIECE / work.block_bytes()).min(2 * PIECE / work.stored_bytes_max()).max(1)
 }
 
 /// Pieces of one segment. Dropped, it stops what hasn't begun.
@@ -109,7 +110,7 @@ impl Pieces {
     /// The next piece; nothing behind the last one. May be dropped and called again.
     pub(super) async fn next(&mut self) -> Result<Option<Piece>, StorageError> {
         while self.next < self.blocks && self.begun.len() < self.forge.threads {
-            let end = (self.next + blocks_per_piece(self.work.block_bytes())).min(self.blocks);
+            let end = (self.next + blocks_per_piece(self.work.as_ref())).min(self.blocks);
             self.begin(self.next..end);
             self.next = end;
         }

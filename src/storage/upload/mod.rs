@@ -1,13 +1,14 @@
 //! Copies of segments into the store.
 //!
-//! In: a segment and its files. Out: one complete object and where its parts are, or an error and no object. Never: an
+//! In: a segment and its files. Out: one complete object (in Aiven's layout three) and where its parts are, or an error
+//! and no object. Never: an
 //! object that lacks anything; more memory than the settings allow.
 #![allow(clippy::disallowed_methods, reason = "shell: measures how long copies take")]
 
+mod aiven;
 mod buffers;
 mod forge;
 mod heads;
-mod pace;
 mod parts;
 mod plan;
 mod sealed;
@@ -19,18 +20,19 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use tokio::sync::oneshot;
 
-use self::buffers::Memory;
+use self::buffers::{Buffers, Memory};
 use self::forge::Forge;
-use self::pace::Pace;
 use self::plan::PartPlan;
 use self::sealed::Job;
 use self::source::{Source, read_indexes};
 use super::cleanup::{Cleaner, Left};
 use super::joint::{Copying, Joint};
+use super::layout::aiven::Names;
 use super::layout::compact::{BlockSize, Transforms, build_tail, data_length};
 use super::layout::{ObjectKey, Place};
 use super::metrics::StorageMetrics;
-use super::settings::{TransformSettings, UploadSettings};
+use super::pace::Pace;
+use super::settings::{LayoutChoice, TransformSettings, UploadSettings};
 use super::store::ObjectStore;
 use super::tasks::Tasks;
 use super::transform::KeyRing;
@@ -42,11 +44,23 @@ const BUFFERS_MIN: usize = 3;
 /// How long a failed copy keeps its caller waiting while it cleans up.
 const CLEANUP_WAIT: Duration = Duration::from_secs(3);
 
+/// From when on a step is worth a line.
+const SLOW: Duration = Duration::from_secs(1);
+
+/// What a copy is doing.
+#[derive(Debug, Clone, Copy)]
+enum Phase {
+    /// Reading files, compressing, encrypting.
+    Read,
+    /// Handing something to the store, or waiting for room to do so.
+    Send,
+}
+
 /// Who waits for a copy.
 pub(super) struct Caller {
     /// Something comes once the caller has the answer, an error when it went away.
     pub(super) is_told: oneshot::Receiver<()>,
-    pub(super) answer: oneshot::Sender<Result<Bytes, StorageError>>,
+    pub(super) answer: oneshot::Sender<Result<Option<Bytes>, StorageError>>,
 }
 
 /// Copies segments of one manager.
@@ -123,7 +137,7 @@ impl Uploader {
             if is_condemned { Err(StorageError::Condemned { object: key.to_string().into() }) } else { Ok(place) }
         });
         self.metrics.copies_running.add(-1);
-        self.metrics.copied(started.elapsed(), u64::try_from(segment.size_bytes).unwrap_or(0), &outcome);
+        self.metrics.copied(segment, started.elapsed(), &outcome);
         let (error, answer) = match outcome {
             Ok(place) => {
                 copying.ended(CopyEnd::Done);
@@ -173,17 +187,22 @@ impl Uploader {
         key: &ObjectKey,
         prefix: &str,
         left: &mut Left,
-    ) -> Result<Bytes, StorageError> {
+    ) -> Result<Option<Bytes>, StorageError> {
         let block_size = BlockSize::default();
         let size = u64::try_from(segment.size_bytes).map_err(|_| StorageError::InvalidArgument {
             what: format!("copy {}: a size of {} bytes", segment.id, segment.size_bytes).into(),
         })?;
-        let source = Source::open(segment, &files.log, key.as_str(), block_size).await?;
-        let indexes = read_indexes(key.as_str(), files).await?;
-        let transforms = self.transforms(&source, &indexes).await?;
-        if !transforms.is_none() {
-            let job = Job { segment, size, source: &source, indexes: &indexes, key, prefix };
-            return self.send_sealed(&job, transforms, left).await;
+        let opened = Source::open(segment, &files.log, key.as_str(), block_size);
+        let source = self.progress(key, Phase::Read, opened).await?;
+        let indexes = self.progress(key, Phase::Read, read_indexes(key.as_str(), files)).await?;
+        let transforms = self.progress(key, Phase::Read, self.transforms(&source, &indexes)).await?;
+        let job = Job { segment, size, source: &source, indexes: &indexes, key, prefix };
+        match self.transform.layout {
+            LayoutChoice::Aiven => return self.send_aiven(&job, transforms.is_compressed, left).await,
+            LayoutChoice::Compact if !transforms.is_none() => {
+                return self.send_sealed(&job, transforms, left).await.map(Some);
+            }
+            LayoutChoice::Compact => {}
         }
         let (tail, tail_length) = build_tail(segment, block_size, &indexes)
             .map_err(|error| StorageError::InvalidArgument { what: format!("copy {}: {error}", segment.id).into() })?;
@@ -194,7 +213,15 @@ impl Uploader {
         } else {
             copy.put_in_parts(size, block_size, left).await?;
         }
-        Ok(Place::new(block_size, data_length(size, block_size), tail_length, prefix).encode())
+        Ok(Some(Place::new(block_size, data_length(size, block_size), tail_length, prefix).encode()))
+    }
+
+    /// The object that a copy of a segment begins with.
+    pub(super) fn first_object(&self, prefix: &str, segment: &SegmentMetadata) -> ObjectKey {
+        match self.transform.layout {
+            LayoutChoice::Compact => ObjectKey::of_segment(prefix, segment),
+            LayoutChoice::Aiven => Names::new(prefix, None, segment).log(),
+        }
     }
 
     /// What is to be done to a segment.
@@ -211,12 +238,37 @@ impl Uploader {
     async fn progress<T>(
         &self,
         key: &ObjectKey,
+        phase: Phase,
         step: impl Future<Output = Result<T, StorageError>> + Send,
     ) -> Result<T, StorageError> {
         let started = Instant::now();
-        tokio::time::timeout(self.settings.no_progress, step)
+        let done = tokio::time::timeout(self.settings.no_progress, step)
             .await
-            .unwrap_or_else(|_| Err(self.timeout(key, started, "`upload.no.progress.timeout.ms`")))
+            .unwrap_or_else(|_| Err(self.timeout(key, started, "`upload.no.progress.timeout.ms`")));
+        let took = started.elapsed();
+        match phase {
+            Phase::Read => self.metrics.copy_reads.record(took),
+            Phase::Send => self.metrics.copy_sends.record(took),
+        }
+        if took >= SLOW {
+            tracing::debug!(object = %key, ?phase, took_ms = took.as_millis(), "a step of a copy took long");
+        }
+        done
+    }
+
+    /// Waits for buffers. Other copies have them, and have deadlines of their own.
+    async fn memory(&self, bytes: u64, extra: u64, least: usize, most: usize) -> Buffers {
+        let started = Instant::now();
+        let buffers = self.memory.buffers(bytes, extra, least, most).await;
+        self.metrics.copy_waits.record(started.elapsed());
+        buffers
+    }
+
+    /// Waits until bytes may be sent. That is no lack of progress, however long it takes.
+    async fn paced(&self, bytes: u64) {
+        let started = Instant::now();
+        self.pace.wait_for(bytes).await;
+        self.metrics.copy_waits.record(started.elapsed());
     }
 
     fn timeout(&self, key: &ObjectKey, started: Instant, limit: &'static str) -> StorageError {
@@ -247,14 +299,15 @@ impl Copy<'_> {
     async fn put_at_once(&self, size: u64, block_size: BlockSize, left: &mut Left) -> Result<(), StorageError> {
         let uploader = self.uploader;
         let bytes = self.plan.buffer_bytes(size, block_size);
-        let mut buffers = uploader.memory.buffers(bytes, 0, 1, 1).await;
-        let buffer = self.source.read_blocks(self.plan.blocks(0), buffers.take().await).await?;
+        let mut buffers = uploader.memory(bytes, 0, 1, 1).await;
+        let read = self.source.read_blocks(self.plan.blocks(0), buffers.take().await);
+        let buffer = uploader.progress(self.key, Phase::Read, read).await?;
         let mut body = vec![buffers.lend(buffer)];
         body.extend(self.tail.iter().cloned());
-        self.source.check_unchanged().await?;
-        uploader.pace.wait_for(length(&body)).await;
+        uploader.progress(self.key, Phase::Read, self.source.check_unchanged()).await?;
+        uploader.paced(length(&body)).await;
         left.object_may_exist = true;
-        uploader.progress(self.key, uploader.store.put(self.key, body)).await
+        uploader.progress(self.key, Phase::Send, uploader.store.put(self.key, body)).await
     }
 
     async fn put_in_parts(&self, size: u64, block_size: BlockSize, left: &mut Left) -> Result<(), StorageError> {
@@ -262,24 +315,26 @@ impl Copy<'_> {
         let parts = usize::try_from(self.plan.parts()).unwrap_or(usize::MAX);
         let most = uploader.settings.parts_in_flight.saturating_add(2).min(parts.saturating_add(1)).max(BUFFERS_MIN);
         let bytes = self.plan.buffer_bytes(size, block_size);
-        let mut buffers = uploader.memory.buffers(bytes, 0, BUFFERS_MIN, most).await;
+        let mut buffers = uploader.memory(bytes, 0, BUFFERS_MIN, most).await;
         left.object_may_exist = true;
         let upload = uploader.store.upload(self.key, buffers.count() - 2).await?;
         let upload = left.upload.insert(upload);
         for part in 0..self.plan.parts() {
-            let buffer = uploader.progress(self.key, async { Ok(buffers.take().await) }).await?;
-            let buffer = self.source.read_blocks(self.plan.blocks(part), buffer).await?;
+            let buffer = uploader.progress(self.key, Phase::Send, async { Ok(buffers.take().await) }).await?;
+            let read = self.source.read_blocks(self.plan.blocks(part), buffer);
+            let buffer = uploader.progress(self.key, Phase::Read, read).await?;
             let mut body = vec![buffers.lend(buffer)];
             if self.plan.is_last(part) {
                 body.extend(self.tail.iter().cloned());
             }
-            uploader.pace.wait_for(length(&body)).await;
-            uploader.progress(self.key, upload.part(body)).await?;
-            tracing::debug!(object = %self.key, part, parts = self.plan.parts(), "part handed over");
+            let bytes = length(&body);
+            uploader.paced(bytes).await;
+            uploader.progress(self.key, Phase::Send, upload.part(body)).await?;
+            tracing::debug!(object = %self.key, part = part + 1, parts = self.plan.parts(), bytes, "part handed over");
         }
-        self.source.check_unchanged().await?;
+        uploader.progress(self.key, Phase::Read, self.source.check_unchanged()).await?;
         if let Some(upload) = &mut left.upload {
-            uploader.progress(self.key, upload.complete()).await?;
+            uploader.progress(self.key, Phase::Send, upload.complete()).await?;
         }
         Ok(())
     }

@@ -6,7 +6,7 @@ use super::super::StorageError;
 use super::super::cleanup::Left;
 use super::super::layout::ObjectKey;
 use super::buffers::Buffers;
-use super::{Uploader, length};
+use super::{Phase, Uploader, length};
 
 /// An object whose length isn't known before its end. One that isn't larger than a part goes up in one request.
 pub(super) struct Parts<'a> {
@@ -42,13 +42,13 @@ impl<'a> Parts<'a> {
     pub(super) async fn complete(mut self, left: &mut Left) -> Result<(), StorageError> {
         if left.upload.is_none() {
             let body = self.body();
-            self.uploader.pace.wait_for(length(&body)).await;
+            self.uploader.paced(length(&body)).await;
             left.object_may_exist = true;
-            return self.uploader.progress(self.key, self.uploader.store.put(self.key, body)).await;
+            return self.uploader.progress(self.key, Phase::Send, self.uploader.store.put(self.key, body)).await;
         }
         self.send(left).await?;
         match &mut left.upload {
-            Some(upload) => self.uploader.progress(self.key, upload.complete()).await,
+            Some(upload) => self.uploader.progress(self.key, Phase::Send, upload.complete()).await,
             None => Ok(()),
         }
     }
@@ -56,7 +56,7 @@ impl<'a> Parts<'a> {
     async fn take_buffer(&mut self) -> Result<(), StorageError> {
         if !self.has_current {
             let buffers = &mut self.buffers;
-            self.current = self.uploader.progress(self.key, async { Ok(buffers.take().await) }).await?;
+            self.current = self.uploader.progress(self.key, Phase::Send, async { Ok(buffers.take().await) }).await?;
             self.current.clear();
             self.has_current = true;
         }
@@ -76,12 +76,13 @@ impl<'a> Parts<'a> {
             let in_flight = self.buffers.count().saturating_sub(2).max(1);
             left.upload = Some(uploader.store.upload(self.key, in_flight).await?);
         }
-        uploader.pace.wait_for(length(&body)).await;
+        let bytes = length(&body);
+        uploader.paced(bytes).await;
         if let Some(upload) = &mut left.upload {
-            uploader.progress(self.key, upload.part(body)).await?;
+            uploader.progress(self.key, Phase::Send, upload.part(body)).await?;
         }
         self.sent += 1;
-        tracing::debug!(object = %self.key, part = self.sent, "part handed over");
+        tracing::debug!(object = %self.key, part = self.sent, bytes, "part handed over");
         Ok(())
     }
 }

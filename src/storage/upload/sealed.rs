@@ -8,11 +8,11 @@ use super::super::StorageError;
 use super::super::cleanup::Left;
 use super::super::layout::compact::{BlockSize, Sealer, Transforms, WrappedKey, Written, build_sealed_tail};
 use super::super::layout::{ObjectKey, Place};
-use super::super::transform::Contexts;
+use super::super::transform::{Contexts, DATA_KEY_LENGTH};
 use super::forge::Work;
 use super::parts::Parts;
 use super::source::Source;
-use super::{BUFFERS_MIN, Uploader};
+use super::{BUFFERS_MIN, Phase, Uploader};
 use crate::model::{IndexType, SegmentMetadata};
 
 /// Blocks of the compact layout.
@@ -65,10 +65,11 @@ impl Uploader {
         };
         let indexes = self.forge.with_contexts(seal).map_err(defect)?;
         let work: Arc<dyn Work> = Arc::new(Blocks { sealer, size: block_size });
-        let mut parts = self.parts(job, work.as_ref(), &indexes).await;
+        let tail: u64 = indexes.iter().map(|(_, bytes)| bytes.len() as u64).sum();
+        let mut parts = self.parts(job, work.as_ref(), tail).await;
         let (mut pieces, mut lengths, mut data_length) =
             (self.forge.pieces(job.source, job.size, work), Vec::new(), 0_u64);
-        while let Some(piece) = self.progress(key, pieces.next()).await? {
+        while let Some(piece) = self.progress(key, Phase::Read, pieces.next()).await? {
             parts.push(piece.bytes(), left).await?;
             data_length += piece.bytes().len() as u64;
             lengths.extend_from_slice(&piece.lengths);
@@ -80,28 +81,38 @@ impl Uploader {
         for bytes in tail {
             parts.push(&bytes, left).await?;
         }
-        job.source.check_unchanged().await?;
+        self.progress(key, Phase::Read, job.source.check_unchanged()).await?;
         parts.complete(left).await?;
         let place = Place::new(block_size, data_length, tail_length, job.prefix);
         Ok(place.with_transforms(transforms).encode())
     }
 
     /// No buffer is larger than the whole object can become.
-    async fn parts<'a>(&'a self, job: &Job<'a>, work: &dyn Work, indexes: &[(IndexType, Bytes)]) -> Parts<'a> {
+    pub(super) async fn parts<'a>(&'a self, job: &Job<'a>, work: &dyn Work, tail: u64) -> Parts<'a> {
         let blocks = job.size.div_ceil(work.block_bytes());
-        let tail: u64 = indexes.iter().map(|(_, bytes)| bytes.len() as u64).sum();
         // Some for the rest of the footer, and four bytes a block for its table.
-        let most = blocks.saturating_mul(work.stored_bytes_max() + 4).saturating_add(tail).saturating_add(4096);
+        let most = blocks.saturating_mul(work.stored_bytes_max() + 4).saturating_add(tail).saturating_add(16_384);
         let part = self.settings.part_size.min(most);
         let parts = usize::try_from(most.div_ceil(part)).unwrap_or(usize::MAX);
         let most = self.settings.parts_in_flight.saturating_add(2).min(parts.saturating_add(1)).max(BUFFERS_MIN);
         let (least, most) = if parts == 1 { (1, 1) } else { (BUFFERS_MIN, most) };
-        let buffers = self.memory.buffers(part, self.forge.bytes(work, job.size), least, most).await;
+        let buffers = self.memory(part, self.forge.bytes(work, job.size), least, most).await;
         Parts::new(self, job.key, buffers, part)
     }
 
     fn wrapped_key(&self, object: &ObjectKey, sealer: &Sealer) -> Result<Option<WrappedKey>, StorageError> {
-        let (Some(key), Some(id)) = (sealer.data_key(), &self.transform.key_pair) else { return Ok(None) };
+        let Some(key) = sealer.data_key() else { return Ok(None) };
+        let (key_id, wrapped) = self.wrap(object, key)?;
+        Ok(Some(WrappedKey { key_id, wrapped }))
+    }
+
+    /// The id of the active key pair, and a data key wrapped with it.
+    pub(super) fn wrap(
+        &self,
+        object: &ObjectKey,
+        key: &[u8; DATA_KEY_LENGTH],
+    ) -> Result<(String, Vec<u8>), StorageError> {
+        let id = self.transform.key_pair.as_deref().unwrap_or_default();
         let wrapped = self.key_ring.wrap_key(id, key).map_err(|error| StorageError::Misconfigured {
             action: "encrypt",
             object: object.to_string().into(),
@@ -110,6 +121,6 @@ impl Uploader {
             remedy: "`encryption.key.pair.id` and the key files of that id",
             source: Some(Arc::new(error)),
         })?;
-        Ok(Some(WrappedKey { key_id: id.to_string(), wrapped }))
+        Ok((id.to_owned(), wrapped))
     }
 }

@@ -13,7 +13,7 @@ mod properties;
 mod show;
 mod source;
 mod tail;
-mod text;
+pub mod text;
 mod verify;
 
 pub use properties::parse as properties;

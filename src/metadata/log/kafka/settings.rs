@@ -203,12 +203,8 @@ const ADMIN_FIXED: &[(&str, &str)] = &[];
 /// Records written within a millisecond go in one batch: a third less CPU for 2,000 copies at once, and nobody who waits
 /// for the log notices. Every broker and client that can have tiered storage reads zstd. Its lowest level: batches are of a few
 /// records, and librdkafka makes a compressor for each, which at the usual level clears most of a megabyte first.
-const PRODUCER_DEFAULTS: &[(&str, &str)] = &[
-    ("message.timeout.ms", "120000"),
-    ("linger.ms", "1"),
-    ("compression.type", "zstd"),
-    ("compression.level", "1"),
-];
+const PRODUCER_DEFAULTS: &[(&str, &str)] =
+    &[("message.timeout.ms", "120000"), ("linger.ms", "1"), ("compression.type", "zstd"), ("compression.level", "1")];
 const PRODUCER_FIXED: &[(&str, &str)] = &[("enable.idempotence", "true"), ("acks", "all")];
 
 /// Small waits for the steady state: a fetch that waits is answered as soon as a record comes, but a partition that is

@@ -33,6 +33,8 @@ pub(super) struct SlowStore {
     pub(super) gets: Mutex<Vec<(String, Range<u64>)>>,
     under_way: AtomicU64,
     pub(super) most_under_way: AtomicU64,
+    /// Requests for keys that have this in their names are never answered.
+    pub(super) stalled: Mutex<Option<&'static str>>,
 }
 
 impl SlowStore {
@@ -63,6 +65,9 @@ impl ObjectStore for SlowStore {
     async fn get(&self, key: &ObjectKey, range: Range<u64>) -> Result<Vec<Bytes>, StorageError> {
         self.gets.lock().push((key.to_string(), range.clone()));
         let body = (range.end - range.start) / self.bytes_per_ms.load(Ordering::Relaxed).max(1);
+        if self.stalled.lock().is_some_and(|part| key.as_str().contains(part)) {
+            std::future::pending::<()>().await;
+        }
         let under_way = self.under_way.fetch_add(1, Ordering::Relaxed) + 1;
         self.most_under_way.fetch_max(under_way, Ordering::Relaxed);
         tokio::time::sleep(Duration::from_millis(self.latency_ms.load(Ordering::Relaxed) + body)).await;
@@ -109,12 +114,9 @@ pub(super) struct Ground {
 
 impl Ground {
     pub(super) fn new(pairs: &[(&str, &str)]) -> Self {
-        let mut config = Config::new();
-        config.set("storage.backend.class", "memory");
-        pairs.iter().for_each(|(key, value)| config.set(key, value));
-        let settings = Settings::parse(&config).expect("settings");
+        let settings = settings(pairs);
         let runtime = tokio::runtime::Handle::current();
-        let inner = DriverStore::open(settings.store.clone(), runtime.id(), StoreMeters::default()).expect("a store");
+        let inner = DriverStore::open(settings.store, runtime.id(), StoreMeters::default()).expect("a store");
         let store = Arc::new(SlowStore {
             inner,
             latency_ms: AtomicU64::new(0),
@@ -122,11 +124,21 @@ impl Ground {
             gets: Mutex::default(),
             under_way: AtomicU64::new(0),
             most_under_way: AtomicU64::new(0),
+            stalled: Mutex::default(),
         });
-        let mut registry = Registry::new();
+        Self::over(store, pairs)
+    }
+
+    /// Another manager over the same store.
+    pub(super) fn again(&self, pairs: &[(&str, &str)]) -> Self {
+        Self::over(Arc::clone(&self.store), pairs)
+    }
+
+    fn over(store: Arc<SlowStore>, pairs: &[(&str, &str)]) -> Self {
+        let (settings, mut registry) = (settings(pairs), Registry::new());
         let metrics = StorageMetrics::new(&mut registry);
         let (key_ring, _) = KeyRing::load(&settings.key_pairs);
-        let of = Arc::clone(&store) as Arc<dyn ObjectStore>;
+        let (of, runtime) = (Arc::clone(&store) as Arc<dyn ObjectStore>, tokio::runtime::Handle::current());
         let storage = StorageManager::with_store(settings, key_ring, of, runtime, metrics.clone(), registry);
         Self { storage, store, metrics, folder: tempfile::tempdir().expect("a folder") }
     }
@@ -193,6 +205,13 @@ impl Ground {
             position = end - REST;
         }
     }
+}
+
+fn settings(pairs: &[(&str, &str)]) -> Settings {
+    let mut config = Config::new();
+    config.set("storage.backend.class", "memory");
+    pairs.iter().for_each(|(key, value)| config.set(key, value));
+    Settings::parse(&config).expect("settings")
 }
 
 pub(super) fn run<T>(test: impl Future<Output = T>) -> T {

@@ -3,6 +3,36 @@
 use super::ManifestError;
 use super::json::corrupt;
 
+/// Writes a table of lengths. The differences are those to the least of all lengths but the last, in as few bytes as the
+/// greatest of them needs.
+pub(super) fn encode_lengths(lengths: &[u64]) -> Result<Vec<u8>, String> {
+    let int = |length: &u64| match i32::try_from(*length) {
+        Ok(int) => Ok(int.to_be_bytes()),
+        Err(_) => Err(format!("a chunk of {length} bytes")),
+    };
+    let count = u32::try_from(lengths.len()).map_err(|_| "too many chunks")?.to_be_bytes();
+    let mut table = count.to_vec();
+    let Some((last, others)) = lengths.split_last() else { return Ok(table) };
+    if let Some(base) = others.iter().min() {
+        let greatest = others.iter().map(|length| length - base).max().unwrap_or(0);
+        let width = match greatest {
+            0..=0xff => 1,
+            0x100..=0xffff => 2,
+            0x1_0000..=0xff_ffff => 3,
+            _ => 4_u8,
+        };
+        table.extend(int(base)?);
+        table.push(width);
+        for length in others {
+            int(length)?;
+            let difference = u32::try_from(length - base).unwrap_or(u32::MAX).to_be_bytes();
+            table.extend(&difference[4 - usize::from(width)..]);
+        }
+    }
+    table.extend(int(last)?);
+    Ok(table)
+}
+
 /// Reads a table of lengths: `count`, then either nothing, the one length, or `base | width | differences | last`.
 ///
 /// # Errors

@@ -16,10 +16,10 @@ use crate::model::IndexType;
 /// Longer than any manifest that could be read: the table of chunks in it is at most `TABLE_BYTES_MAX` long.
 pub const MANIFEST_BYTES_MAX: u64 = 16 << 20;
 /// The most that Aiven's own reader takes.
-const TABLE_BYTES_MAX: usize = 10 << 20;
+pub(in super::super::super) const TABLE_BYTES_MAX: usize = 10 << 20;
 
 /// In the order of their bytes in the `.indexes` object.
-const INDEXES: [(&str, IndexType); 5] = [
+pub(super) const INDEXES: [(&str, IndexType); 5] = [
     ("offset", IndexType::Offset),
     ("timestamp", IndexType::Timestamp),
     ("producerSnapshot", IndexType::ProducerSnapshot),

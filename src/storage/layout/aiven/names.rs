@@ -23,6 +23,18 @@ impl Names {
         Self { base }
     }
 
+    /// Names that are known but for their suffix.
+    #[must_use]
+    pub fn of_base(base: &str) -> Self {
+        Self { base: base.to_owned() }
+    }
+
+    /// The usual name between prefix and suffix.
+    #[must_use]
+    pub fn main(segment: &SegmentMetadata) -> String {
+        stem(segment)
+    }
+
     /// The segment, chunk by chunk.
     #[must_use]
     pub fn log(&self) -> ObjectKey {

@@ -230,3 +230,112 @@ fn the_largest_segment_has_a_place_for_every_chunk_size() {
     assert_eq!(Chunks::plain(65_536, 0).object_length(), 0);
     assert_eq!(Chunks::plain(65_536, 70_000).object_length(), 70_000);
 }
+
+/// The segment of the examples, as their writer knew it.
+fn example_segment(size: i32) -> crate::model::SegmentMetadata {
+    use crate::model::*;
+    let id = |text: &str| text.parse::<KafkaUuid>().expect("an id");
+    SegmentMetadata {
+        id: SegmentId {
+            partition: TopicIdPartition::new(id("lZ6vvmajTWKDBUTV6SQAtQ"), "topic1", 42),
+            uuid: id("adh9f8BMS4anaUnD8KWfWg"),
+        },
+        start_offset: Offset(23),
+        end_offset: Offset(1000),
+        max_timestamp_ms: 1_000_000_000,
+        broker_id: BrokerId(2),
+        event_timestamp_ms: 2_000_000_000,
+        epochs: SegmentEpochs::new(vec![(LeaderEpoch(0), Offset(23)), (LeaderEpoch(1), Offset(200))]).expect("two"),
+        size_bytes: size,
+        custom_metadata: None,
+        state: SegmentState::CopyStarted,
+        is_txn_index_empty: true,
+    }
+}
+
+fn example(name: &str) -> Vec<u8> {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/aiven");
+    std::fs::read(folder.join(name)).expect("there")
+}
+
+/// What Aiven's classes wrote of what is read here is written again byte for byte.
+#[test]
+fn manifests_are_written_as_aivens_classes_write_them() {
+    for of in ["kafka38/m0", "kafka38/m1", "kafka38/m2", "kafka38/m3"] {
+        let expected = String::from_utf8(example(&format!("{of}.rsm-manifest"))).expect("text");
+        let manifest = Manifest::decode(expected.as_bytes()).expect("valid");
+        let written = String::from_utf8(manifest.encode(&example_segment(2500)).expect("small")).expect("text");
+        assert_eq!(written, expected, "{of}");
+    }
+}
+
+/// Chunks and indexes, given the data key, the additional data and the nonces, are those of Aiven's classes.
+#[test]
+fn chunks_are_written_as_aivens_classes_write_them() {
+    use super::super::super::transform::{Contexts, DataKey};
+
+    let plain = example("segment.bin");
+    let mut contexts = Contexts::new(3).expect("made");
+    for of in ["kafka38/m1", "kafka38/m2", "kafka38/m3", "kafka4/m1", "kafka4/m2", "kafka4/m3"] {
+        let manifest = Manifest::decode(&example(&format!("{of}.rsm-manifest"))).expect("valid");
+        let (log, mut out) = (example(&format!("{of}.log")), vec![0; 4096]);
+        let key = manifest.encryption.as_ref().map(|envelope| {
+            let key = hex(String::from_utf8(example(&format!("{of}.dk"))).expect("text").trim());
+            DataKey::new(key.try_into().expect("32 bytes"), &envelope.aad)
+        });
+        for (number, chunk) in (0..).zip(plain.chunks(1000)) {
+            let range = manifest.chunks.stored_range(number..number + 1);
+            let expected =
+                &log[usize::try_from(range.start).expect("small")..usize::try_from(range.end).expect("small")];
+            let length = match (&key, manifest.is_compressed) {
+                (None, _) => contexts.compress(chunk, &mut out),
+                (Some(key), compressed) => {
+                    let nonce = *expected.first_chunk::<12>().expect("a nonce");
+                    match compressed {
+                        true => contexts.compress_and_seal(key, &nonce, key.additional(), chunk, &mut out),
+                        false => contexts.seal(key, &nonce, key.additional(), chunk, &mut out),
+                    }
+                }
+            };
+            assert!(out[..length.expect("fits")] == *expected, "{of}, chunk {number}");
+        }
+    }
+}
+
+#[test]
+fn tables_are_written_as_aivens_codec_writes_them() {
+    // Source: Aiven's own encoder.
+    for (encoded, lengths) in [
+        ("00000000", &[][..]),
+        ("00000001000000d5", &[213]),
+        ("000000030000000a01000a0000001e", &[10, 20, 30]),
+        ("000000050000000002000003e80002abe200000171", &[0, 1000, 2, 44_002, 369]),
+        ("000000030000001802000003da000001fe", &[24, 1010, 510]),
+        ("0000000400000001030000000100080100127fffffff", &[1, 65_545, 65_555, 2_147_483_647]),
+        ("0000000200000007010000000007", &[7, 7]),
+        ("000000030000000504000000000100000000000009", &[5, 16_777_221, 9]),
+    ] {
+        assert_eq!(super::lengths::encode_lengths(lengths), Ok(hex(encoded)), "{lengths:?}");
+    }
+    assert!(super::lengths::encode_lengths(&[1 << 31, 1]).is_err(), "no Java int");
+    assert!(super::lengths::encode_lengths(&[1, 1 << 31]).is_err(), "no Java int");
+}
+
+#[test]
+fn chunks_of_any_size_add_up_and_a_table_that_no_reader_takes_is_refused() {
+    let size = i32::MAX as u32;
+    for chunk_size in [1, 1000, 4096, 65_537, 4 << 20, (1 << 30) - 1] {
+        for is_encrypted in [false, true] {
+            let sealer = Sealer::new(chunk_size, false, is_encrypted).expect("random");
+            let chunks = sealer.chunks(size, &[]).expect("valid");
+            let overhead = if is_encrypted { 28 } else { 0 };
+            assert_eq!(chunks.object_length(), u64::from(size) + overhead * chunks.count(), "{chunk_size}");
+        }
+    }
+    let few = Chunks::variable(1, 4, &[3_000, 90, 90, 90]).expect("valid");
+    let of = |chunks| Manifest { chunks, indexes: Vec::new(), is_compressed: true, encryption: None };
+    assert!(of(few).encode(&example_segment(4)).is_ok());
+    let many = Chunks::variable(1, 11 << 20, &vec![10; 11 << 20]).expect("valid");
+    let error = of(many).encode(&example_segment(11 << 20)).expect_err("too long").to_string();
+    assert!(error.contains("10485760 is the most"), "{error}");
+}

@@ -177,6 +177,20 @@ final class MetricsBean extends ReadOnlyBean {
         return new double[count];
     }
 
+    /** All numbers as of now: by their names, those with a label as {@code name label}. */
+    synchronized Map<String, Double> numbers() throws NativeException {
+        double[] values = read();
+        Map<String, Double> named = new HashMap<>();
+        indexes.forEach((metric, index) -> named.put(metric, values[index]));
+        labelled.forEach((key, bean) -> {
+            Integer place = places.get(bean);
+            if (place != null && place < values.length) {
+                named.put(key, values[place]);
+            }
+        });
+        return named;
+    }
+
     @Override
     synchronized Map<String, Object> values() throws NativeException {
         double[] values = read();

@@ -1,6 +1,7 @@
 package io.undercroft.kafka;
 
 import java.nio.charset.StandardCharsets;
+import java.util.Locale;
 import java.util.Map;
 
 import org.slf4j.Logger;
@@ -9,21 +10,32 @@ import org.slf4j.LoggerFactory;
 /** One open manager of the core: its handle, its share of the pump, its metrics. */
 final class Session {
     private static final Logger LOG = LoggerFactory.getLogger(Session.class);
+    private static final String AIVEN_NAMES = "metrics.aiven.names";
     private static final int CLOSE_MS_MAX = 30_000;
 
     private final Side side;
     private final long handle;
     private final Pump pump;
     private final MetricsBean metrics;
+    /** Null unless asked for. */
+    private final AivenBeans aivenNames;
     /** Lets beans of topics come and go. */
     private final Runnable round;
 
-    private Session(Side side, long handle, Pump pump, MetricsBean metrics) {
+    private Session(Side side, long handle, Pump pump, MetricsBean metrics, AivenBeans aivenNames) {
         this.side = side;
         this.handle = handle;
         this.pump = pump;
         this.metrics = metrics;
-        this.round = metrics == null ? () -> { } : metrics::refresh;
+        this.aivenNames = aivenNames;
+        this.round = () -> {
+            if (metrics != null) {
+                metrics.refresh();
+            }
+            if (aivenNames != null) {
+                aivenNames.refresh();
+            }
+        };
         pump.rounds().add(round);
     }
 
@@ -48,12 +60,18 @@ final class Session {
                 }
             }
             LOG.info("The {} side of Undercroft {} is open", side.title, NativeVersion.coreVersion());
-            return new Session(side, handle, pump, metrics);
+            return new Session(side, handle, pump, metrics, aivenNames(side, texts, metrics));
         } finally {
             if (!opened) {
                 Pump.release();
             }
         }
+    }
+
+    private static AivenBeans aivenNames(Side side, Map<String, String> texts, MetricsBean metrics) {
+        boolean isOn = side == Side.STORAGE && Boolean.parseBoolean(texts.getOrDefault(AIVEN_NAMES, "false").trim());
+        String backend = texts.getOrDefault("storage.backend.class", "").toLowerCase(Locale.ROOT);
+        return isOn && metrics != null ? AivenBeans.register(metrics::numbers, backend, System::nanoTime) : null;
     }
 
     private static long openNative(Side side, Map<String, String> texts) throws NativeException {
@@ -105,6 +123,9 @@ final class Session {
             LOG.warn("The {} side did not close in order", side.title, failed);
         } finally {
             pump.rounds().remove(round);
+            if (aivenNames != null) {
+                aivenNames.unregister();
+            }
             if (metrics != null) {
                 metrics.unregister();
             }

@@ -24,6 +24,7 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 import javax.management.MBeanAttributeInfo;
+import javax.management.MBeanServer;
 import javax.management.ObjectName;
 
 import org.apache.kafka.common.TopicIdPartition;
@@ -328,6 +329,31 @@ class CoreTest {
             sum += (double) ManagementFactory.getPlatformMBeanServer().getAttribute(storage.metricsName(), attribute.getName());
         }
         assertTrue(sum >= 1000, "some metric counts the bytes: " + sum);
+    }
+
+    @Test
+    void metricsHaveTheNamesOfAivensPluginWhereThatIsAskedFor() throws Exception {
+        MBeanServer server = ManagementFactory.getPlatformMBeanServer();
+        ObjectName all = new ObjectName("aiven.*:*");
+        ObjectName rsm = new ObjectName("aiven.kafka.server.tieredstorage:type=remote-storage-manager-metrics");
+        ObjectName ofTopic = new ObjectName(rsm + ",topic=t");
+        openStorage(Map.of("metrics.aiven.names", "true", "metrics.topics.enabled", "true"));
+        assertEquals(0.0, server.getAttribute(rsm, "object-upload-total"), "there from the start");
+        RemoteLogSegmentMetadata segment = copied(Segments.of(Segments.partition("t"), 0, 1000), Segments.files(folder, 1000, false));
+        storage.fetchLogSegment(segment, 0, 99).close();
+        storage.deleteLogSegmentData(segment);
+        assertEquals(1.0, server.getAttribute(rsm, "object-upload-total"));
+        assertEquals(1.0, server.getAttribute(rsm, "segment-delete-total"));
+        assertEquals(1000.0, server.getAttribute(rsm, "segment-delete-bytes-total"));
+        assertEquals(100.0, server.getAttribute(rsm, "segment-fetch-requested-bytes-total"));
+        assertTrue((double) server.getAttribute(rsm, "object-upload-bytes-total") > 1000);
+        assertTrue((double) server.getAttribute(rsm, "segment-copy-time-avg") > 0);
+        for (int i = 0; i < 200 && !server.isRegistered(ofTopic); i++) {
+            Thread.sleep(100);
+        }
+        assertEquals(1000.0, server.getAttribute(ofTopic, "segment-delete-bytes-total"));
+        storage.close();
+        assertTrue(server.queryNames(all, null).isEmpty());
     }
 
     @Test

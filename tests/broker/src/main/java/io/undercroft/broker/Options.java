@@ -1,6 +1,7 @@
 package io.undercroft.broker;
 
 import java.nio.file.Path;
+import java.util.List;
 
 /**
  * What {@code make demo} can be told, from environment variables of these names.
@@ -18,7 +19,7 @@ public record Options(String store, String kafka, int sizeMb, Path java, Manager
 
     public static Options fromEnvironment() {
         String store = get("STORE", "fs");
-        if (!java.util.List.of("fs", "s3", "azure", "gcs").contains(store)) {
+        if (!List.of("fs", "s3", "azure", "gcs").contains(store)) {
             throw new IllegalArgumentException("STORE=" + store + ": expected `fs`, `s3`, `azure` or `gcs`");
         }
         String size = get("SIZE_MB", "256");

@@ -1,0 +1,78 @@
+use std::path::Path;
+use std::time::Duration;
+
+use super::ground::{Ground, READ, run};
+use crate::model::SegmentMetadata;
+
+const MIB: usize = 1 << 20;
+
+/// Reads one MiB after the other until one comes from the disk, and hands back how many these were.
+async fn until_disk_is_open(ground: &Ground, segment: &SegmentMetadata) -> usize {
+    for part in 0.. {
+        ground.read(segment, part * MIB, READ).await;
+        if ground.metrics.disk.hits.get() > 0 {
+            return part + 1;
+        }
+        assert!((part + 2) * MIB < segment.size_bytes as usize, "the disk cache never opened");
+        tokio::time::sleep(Duration::from_millis(500)).await;
+    }
+    0
+}
+
+/// A segment read by a manager that is closed since.
+async fn read_once(folder: &Path) -> (Ground, SegmentMetadata) {
+    let path = folder.to_str().expect("a name");
+    let ground = Ground::new(&[("fetch.chunk.cache.path", path), ("fetch.chunk.cache.disk.size", "100000000")]);
+    let segment = ground.segment(0, 12 * MIB).await;
+    // The first bytes may come before the cache is open.
+    ground.store.slow_down(Duration::from_millis(100), 1000);
+    ground.consume(&segment).await;
+    ground.consume(&segment).await;
+    ground.storage.close().await;
+    ground.store.gets.lock().clear();
+    (ground, segment)
+}
+
+#[test]
+fn what_a_manager_has_read_the_next_one_finds_on_disk() {
+    run(async {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().to_str().expect("a name");
+        let (first, segment) = read_once(folder.path()).await;
+        let again = first.again(&[("fetch.chunk.cache.path", path), ("fetch.chunk.cache.disk.size", "100000000")]);
+        let read = until_disk_is_open(&again, &segment).await;
+        again.store.gets.lock().clear();
+        for part in read..12 {
+            again.read(&segment, part * MIB, READ).await;
+        }
+        let asked = again.store.bytes_asked();
+        assert!(asked < 3 * MIB as u64, "{asked} bytes of 12 MiB came from the store");
+        assert!(again.metrics.disk.hits.get() > 100);
+        again.storage.close().await;
+    });
+}
+
+#[test]
+fn damage_on_disk_is_dropped_and_fetched_again() {
+    run(async {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().to_str().expect("a name");
+        let (first, segment) = read_once(folder.path()).await;
+        for file in std::fs::read_dir(folder.path().join("undercroft-chunks")).expect("a folder") {
+            let file = file.expect("a file").path();
+            let mut bytes = std::fs::read(&file).expect("bytes");
+            bytes.iter_mut().skip(200_000).step_by(150_000).for_each(|byte| *byte ^= 1);
+            if bytes.len() > 200_000 {
+                std::fs::write(&file, bytes).expect("written");
+            }
+        }
+        let again = first.again(&[("fetch.chunk.cache.path", path), ("fetch.chunk.cache.disk.size", "100000000")]);
+        // Every byte is checked by the ground.
+        let read = until_disk_is_open(&again, &segment).await;
+        for part in read..12 {
+            again.read(&segment, part * MIB, READ).await;
+        }
+        assert!(again.store.bytes_asked() > 0, "nothing was found to be wrong");
+        again.storage.close().await;
+    });
+}
