@@ -180,15 +180,23 @@ final class Cluster implements Brokers, AutoCloseable {
         return p;
     }
 
-    /** Starts all at once and waits until each serves. */
+    /** Starts all at once and waits until each serves. If one doesn't, all are ended: nobody else can. */
     Cluster start() throws IOException, InterruptedException {
-        controller.launch();
-        for (Broker broker : brokers.values()) {
-            broker.launch();
-        }
-        controller.awaitReady(Broker.START_MAX);
-        for (Broker broker : brokers.values()) {
-            broker.awaitReady(Broker.START_MAX);
+        boolean serves = false;
+        try {
+            controller.launch();
+            for (Broker broker : brokers.values()) {
+                broker.launch();
+            }
+            controller.awaitReady(Broker.START_MAX);
+            for (Broker broker : brokers.values()) {
+                broker.awaitReady(Broker.START_MAX);
+            }
+            serves = true;
+        } finally {
+            if (!serves) {
+                close();
+            }
         }
         return this;
     }
