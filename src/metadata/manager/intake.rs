@@ -34,7 +34,7 @@ impl Intake {
         Self { core, said: HashSet::new(), names: Names::new(), last: None }
     }
 
-    /// Keeps nothing of what is not read any more.
+    /// Holds no state any longer: one that only the reader holds on to would never be let go.
     pub(super) fn let_go(&mut self) {
         self.last = None;
     }

@@ -151,9 +151,6 @@ impl Thread<'_> {
     fn reconcile(&mut self, reader: &mut dyn LogReader) -> Result<(), LogError> {
         self.reconciled = Some(Instant::now());
         let has_unused = self.core.directory.read().has_unused();
-        if has_unused {
-            self.intake.let_go();
-        }
         let unused = if has_unused { self.core.directory.write().take_unused() } else { Vec::new() };
         for unused in unused {
             // Whoever needs it next reads it from the start, and perhaps another log.
@@ -295,6 +292,7 @@ impl Thread<'_> {
                 progress.are_rounds_met |= is_fatal;
             }
         });
+        self.intake.let_go();
         self.tell(progress);
         polled?;
         self.begin_again(reader)

@@ -160,7 +160,9 @@ async fn verified(store: Scripted) -> (Tally, Vec<(Severity, String)>) {
     };
     let (surveyor, progress) = (surveyor(store), Arc::new(Progress::default()));
     let tally = surveyor.verify_all(&Scope::default(), Depth::Heavy, 3, &progress, tell).await;
-    assert_eq!(progress.now().segments, tally.segments);
+    if tally.cut_short.is_none() {
+        assert_eq!(progress.now().segments, tally.segments);
+    }
     (tally, findings)
 }
 
@@ -211,7 +213,7 @@ async fn a_listing_that_never_ends_is_noticed() {
     let store = Scripted { is_endless: true, ..example() };
     let (tally, findings) = verified(store.clone()).await;
     assert!(tally.cut_short.is_some() && tally.segments <= 5, "{tally:?}");
-    assert_eq!(findings.last().expect("one").0, Severity::Untold);
+    assert!(findings.iter().any(|(severity, _)| *severity == Severity::Untold), "{findings:?}");
     let mut segments = surveyor(store).segments(&Scope::default()).await.expect("begun");
     let error = loop {
         match segments.next().await {
