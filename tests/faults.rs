@@ -9,7 +9,6 @@
 mod faulty;
 mod support;
 #[path = "support/weed.rs"]
-#[allow(dead_code, reason = "each test binary uses its part")]
 mod weed;
 
 use std::collections::BTreeMap;
@@ -362,7 +361,7 @@ async fn run(weed: &Weed, seed: u64, ops: u64, way: &str, settings: &[(&str, Str
         assert!(got == sample.data, "{}: wrong bytes at the end", sample.segment.id);
         for (index, expected) in indexes {
             let got: Bytes = manager.fetch_index(&sample.segment, *index).await.expect("still there");
-            assert!(&got == expected, "{}: wrong index at the end", sample.segment.id);
+            assert!(got == *expected, "{}: wrong index at the end", sample.segment.id);
         }
     }
     let objects = |topic: &Segment| {

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use tokio::sync::oneshot;
 
+use super::base::Base;
 use super::cleanup::Cleaner;
 use super::deletion::Deleter;
 use super::fetch::{Fetcher, Located, NextSegment, read_footer};
@@ -122,24 +123,25 @@ impl StorageManager {
         let of = settings.outage;
         let joint = Arc::new(Joint::new(of.uploads, of.deletes, store.name(), metrics.joint.clone()));
         let (of_uploader, of_deleter) = (Arc::clone(&joint), Arc::clone(&joint));
+        let base = Base {
+            store: Arc::clone(&store),
+            runtime: runtime.clone(),
+            metrics: metrics.clone(),
+            tasks: tasks.clone(),
+        };
         let uploader = Uploader::new(
-            Arc::clone(&store),
+            base.clone(),
             settings.upload,
             settings.transform,
             key_ring.clone(),
-            metrics.clone(),
             cleaner.clone(),
             of_uploader,
-            tasks.clone(),
         );
         let key_prefix: Arc<str> = settings.key_prefix.as_str().into();
         let fetcher = Fetcher::new(
-            Arc::clone(&store),
-            runtime.clone(),
+            base,
             settings.fetch,
             key_ring,
-            metrics.clone(),
-            tasks.clone(),
             settings.disk,
             next_segment(&joint, &key_prefix, store.name()),
         );

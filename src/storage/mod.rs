@@ -11,6 +11,7 @@
 //!            joint (what a metadata side in this process is told and asked) -> breaker, copies (pure)
 //! ```
 
+mod base;
 mod breaker;
 mod cache;
 mod cleanup;

@@ -23,7 +23,7 @@ use crate::model::{IndexType, KafkaUuid};
 /// All indexes of a segment.
 pub(super) enum Tail {
     /// As stored; each is checked when it is asked for.
-    Compact { footer: Footer, bytes: Bytes, data_key: Option<DataKey> },
+    Compact { footer: Box<Footer>, bytes: Bytes, data_key: Option<DataKey> },
     /// Taken out and decrypted.
     Aiven(Vec<(IndexType, Bytes)>),
 }
@@ -196,12 +196,12 @@ impl Indexes {
         data_key: Option<DataKey>,
     ) -> Result<Arc<Tail>, StorageError> {
         let (footer, bytes) = read_tail(self.store.as_ref(), &target.key, &target.segment, place).await?;
-        Ok(Arc::new(Tail::Compact { footer, bytes, data_key }))
+        Ok(Arc::new(Tail::Compact { footer: Box::new(footer), bytes, data_key }))
     }
 
     /// Keeps what somebody else got.
     pub(super) fn keep(&self, segment: KafkaUuid, footer: Footer, bytes: Bytes, data_key: Option<DataKey>) {
-        self.cache.insert(segment, Arc::new(Tail::Compact { footer, bytes, data_key }));
+        self.cache.insert(segment, Arc::new(Tail::Compact { footer: Box::new(footer), bytes, data_key }));
     }
 
     /// "Not found" is how a segment says that it has no transaction index; an object that is missing while its manifest is

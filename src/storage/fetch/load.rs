@@ -33,9 +33,9 @@ impl Blocks {
             Some(room) => room,
             None => self.room_for(target, target.memory_bytes(&run)).await?,
         };
-        let mut data = self.from_disk(target, run.clone()).await;
+        let mut data = self.read_disk(target, run.clone()).await;
         let missing = gaps(&data).into_iter().map(|gap| run.start + gap.start..run.start + gap.end);
-        let brought = try_join_all(missing.map(|blocks| self.from_store(target, blocks))).await?;
+        let brought = try_join_all(missing.map(|blocks| self.read_store(target, blocks))).await?;
         let mut brought = brought.into_iter().flatten();
         for block in data.iter_mut().filter(|block| block.is_none()) {
             *block = brought.next();
@@ -44,7 +44,7 @@ impl Blocks {
     }
 
     /// What of `blocks` is on disk and right.
-    async fn from_disk(&self, target: &Arc<Target>, blocks: Range<u64>) -> Vec<Option<Bytes>> {
+    async fn read_disk(&self, target: &Arc<Target>, blocks: Range<u64>) -> Vec<Option<Bytes>> {
         let Some(disk) = &self.disk else { return blocks.map(|_| None).collect() };
         join_all(blocks.map(|block| async move {
             let key = chunk_key(target, block);
@@ -62,7 +62,7 @@ impl Blocks {
     }
 
     /// Blocks, by one request.
-    async fn from_store(&self, target: &Arc<Target>, run: Range<u64>) -> Result<Vec<Bytes>, StorageError> {
+    async fn read_store(&self, target: &Arc<Target>, run: Range<u64>) -> Result<Vec<Bytes>, StorageError> {
         let range = target.stored_range(run.clone());
         let bytes = i64::try_from(range.end - range.start).unwrap_or(i64::MAX);
         let started = Instant::now();

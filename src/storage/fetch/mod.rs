@@ -37,12 +37,12 @@ pub(super) use self::streams::AheadSettings;
 use self::streams::Streams;
 pub(super) use self::target::{Located, Target, key_of, lead_of};
 use super::StorageError;
+use super::base::Base;
 use super::cache::{DiskCache, DiskSettings};
 use super::layout::Lead;
 use super::layout::compact::block_count;
 use super::metrics::StorageMetrics;
 use super::settings::FetchSettings;
-use super::store::ObjectStore;
 use super::tasks::Tasks;
 use super::transform::KeyRing;
 use crate::model::{IndexType, SegmentMetadata};
@@ -61,15 +61,13 @@ pub(super) struct Fetcher {
 
 impl Fetcher {
     pub(super) fn new(
-        store: Arc<dyn ObjectStore>,
-        runtime: tokio::runtime::Handle,
+        base: Base,
         settings: FetchSettings,
         key_ring: KeyRing,
-        metrics: StorageMetrics,
-        tasks: Tasks,
         disk: Option<DiskSettings>,
         next_segment: NextSegment,
     ) -> Self {
+        let Base { store, runtime, metrics, tasks } = base;
         let disk = disk.map(|disk| Arc::new(DiskCache::open(disk, &runtime, metrics.disk.clone())));
         let streams = Arc::new(Mutex::new(Streams::new(settings.ahead)));
         let of_cache = Arc::clone(&streams);

@@ -50,7 +50,7 @@ pub(in super::super) struct DriverStore {
     meters: StoreMeters,
     /// Where a store keeps the parts of uploads that nobody ends.
     uploads: Option<Uploads>,
-    /// That store doesn't list them, or not to us: said once.
+    /// That store doesn't list them.
     no_listing: AtomicBool,
 }
 
@@ -127,7 +127,7 @@ impl DriverStore {
     }
 
     /// Aborts what uploads of these objects are open, by one listing for each folder that they are in. Where these can't
-    /// be listed, nothing is: that says it once, and lifecycle rules of the bucket are left.
+    /// be listed, nothing is, and lifecycle rules of the bucket are left.
     async fn abort_uploads_of(&self, keys: &[ObjectKey]) -> Result<(), StorageError> {
         if self.uploads.is_none() || self.no_listing.load(Ordering::Relaxed) {
             return Ok(());
@@ -145,9 +145,10 @@ impl DriverStore {
                 Ok(listed) => listed,
                 Err(error) if error.is_retriable() => return Err(error),
                 Err(error) => {
-                    if !self.no_listing.swap(true, Ordering::Relaxed) {
-                        tracing::debug!(%error, "unfinished uploads can't be listed, so deletes leave them to the bucket's lifecycle rules");
-                    }
+                    // A right may be given later; a request that a server doesn't know stays unknown.
+                    let may_change = matches!(error, StorageError::Refused { .. } | StorageError::Misconfigured { .. });
+                    self.no_listing.store(!may_change, Ordering::Relaxed);
+                    tracing::debug!(%error, "unfinished uploads can't be listed, so deletes leave them to the bucket's lifecycle rules");
                     return Ok(());
                 }
             };
@@ -221,7 +222,7 @@ impl ObjectStore for DriverStore {
             }
         };
         let (folder, bytes_written) = (self.folder.as_ref(), &self.meters.bytes_written);
-        Ok(Box::new(DriverUpload::new(writer, key, &self.caller, folder, bytes_written)))
+        Ok(Box::new(DriverUpload::new(writer, operator, key, &self.caller, folder, bytes_written)))
     }
 
     async fn get(&self, key: &ObjectKey, range: Range<u64>) -> Result<Vec<Bytes>, StorageError> {

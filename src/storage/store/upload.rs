@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use opendal::{Buffer, Writer};
+use opendal::{Buffer, Operator, Writer};
 use tokio::task::JoinHandle;
 
 use super::super::layout::ObjectKey;
@@ -21,7 +21,10 @@ const PARTS_THAT_BEGIN: u32 = 2;
 /// An upload through OpenDAL.
 pub(super) struct DriverUpload {
     hand: Hand,
+    operator: Operator,
     parts: u32,
+    /// Of the parts that were handed over.
+    bytes: u64,
     /// The object stands under its name, even if the caller went away before it was told.
     is_visible: bool,
     key: ObjectKey,
@@ -33,6 +36,7 @@ pub(super) struct DriverUpload {
 impl DriverUpload {
     pub(super) fn new(
         writer: Writer,
+        operator: Operator,
         key: &ObjectKey,
         caller: &Caller,
         folder: Option<&Folder>,
@@ -40,7 +44,9 @@ impl DriverUpload {
     ) -> Self {
         Self {
             hand: Hand { writer: Some(writer), away: None },
+            operator,
             parts: 0,
+            bytes: 0,
             is_visible: false,
             key: key.clone(),
             caller: caller.clone(),
@@ -68,6 +74,7 @@ impl Upload for DriverUpload {
             }
         }
         self.parts = self.parts.saturating_add(1);
+        self.bytes = self.bytes.saturating_add(body.len() as u64);
         self.bytes_written.add(body.len() as u64);
         Ok(())
     }
@@ -96,7 +103,7 @@ impl Upload for DriverUpload {
                 why: format!("its folder can't be synced: {error}").into(),
                 source: Some(Arc::new(error) as Cause),
             }),
-            None => Ok(()),
+            None => self.check_length().await,
         }
     }
 
@@ -125,6 +132,28 @@ impl Upload for DriverUpload {
             Err(StorageError::NotFound { .. }) => Ok(()),
             other => other,
         }
+    }
+}
+
+impl DriverUpload {
+    /// Some servers answer "done" to a request that was made again, and have joined what they still had of the parts.
+    async fn check_length(&self) -> Result<(), StorageError> {
+        let mut call = self.caller.call("stat", self.key.as_str());
+        let found = loop {
+            if let Some(metadata) = call.attempt(self.operator.stat(self.key.as_str())).await? {
+                break metadata.content_length();
+            }
+        };
+        if found == self.bytes {
+            return Ok(());
+        }
+        Err(StorageError::Corrupt {
+            action: "complete",
+            object: self.key.to_string().into(),
+            store: self.caller.store.to_string().into(),
+            place: "the object".to_owned().into(),
+            why: format!("it has {found} bytes, and {} were sent in {} parts", self.bytes, self.parts).into(),
+        })
     }
 }
 

@@ -25,6 +25,7 @@ use self::forge::Forge;
 use self::plan::PartPlan;
 use self::sealed::Job;
 use self::source::{Source, read_indexes};
+use super::base::Base;
 use super::cleanup::{Cleaner, Left};
 use super::joint::{Copying, Joint};
 use super::layout::aiven::Names;
@@ -80,15 +81,14 @@ pub(super) struct Uploader {
 
 impl Uploader {
     pub(super) fn new(
-        store: Arc<dyn ObjectStore>,
+        base: Base,
         settings: UploadSettings,
         transform: TransformSettings,
         key_ring: KeyRing,
-        metrics: StorageMetrics,
         cleaner: Cleaner,
         joint: Arc<Joint>,
-        tasks: Tasks,
     ) -> Self {
+        let Base { store, metrics, tasks, .. } = base;
         let part = settings.part_size + BlockSize::default().stored_bytes();
         let memory = settings.memory.max(part.saturating_mul(BUFFERS_MIN as u64));
         Self {

@@ -30,7 +30,7 @@ impl Transforms {
     }
 
     pub(in super::super) fn bits(self) -> u8 {
-        u8::from(self.is_compressed) * COMPRESSED | u8::from(self.is_encrypted) * ENCRYPTED
+        (u8::from(self.is_compressed) * COMPRESSED) | (u8::from(self.is_encrypted) * ENCRYPTED)
     }
 
     pub(in super::super) fn from_bits(bits: u8) -> Option<Self> {
