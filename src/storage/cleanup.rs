@@ -143,7 +143,7 @@ impl Cleaner {
             }
         }
         let Some(why) = &left.trouble else { return true };
-        if is_definite(failed_with) && !left.is_abort_refused {
+        if is_definite(failed_with) && !left.is_abort_refused && left.beside.is_empty() {
             // Who may not write may often not delete either, and has nothing to delete.
             tracing::debug!(object = %key, %why, "nothing was written, and nothing could be removed");
             return true;

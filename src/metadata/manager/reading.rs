@@ -43,6 +43,8 @@ pub(super) struct Reading {
     heard: Instant,
     /// Whether nothing but troubles was heard since it was assigned.
     is_fresh: bool,
+    /// Since it was assigned.
+    is_gap_said: bool,
     /// Everything that was in the log then is known; the time of the first read until the end was met once.
     caught_up: Instant,
     /// How often the end was not met in time, one after the other: each time twice as long is taken.
@@ -110,6 +112,7 @@ impl Reading {
             is_assigned: false,
             heard: now,
             is_fresh: true,
+            is_gap_said: false,
             caught_up: now,
             overdue: 0,
             unkeyed: 0,
@@ -142,6 +145,7 @@ impl Reading {
     /// It is read from now on, for `round`.
     pub(super) fn assigned(&mut self, round: u64, now: Instant) {
         (self.round, self.began, self.is_assigned, self.is_fresh) = (round, now, true, true);
+        self.is_gap_said = false;
     }
 
     /// Something was heard of it.
@@ -161,12 +165,15 @@ impl Reading {
     pub(super) fn start_has_moved(&mut self, offset: i64, cleanup: Option<Cleanup>) -> Option<i64> {
         let is_first = std::mem::replace(&mut self.is_fresh, false);
         let may_be = match cleanup {
-            Some(Cleanup::Delete) => true,
+            Some(Cleanup::Delete) => !self.is_gap_said,
             Some(Cleanup::Compact) => false,
             Some(Cleanup::CompactAndDelete | Cleanup::Unknown) | None => is_first,
         };
         let is_known = !self.is_unproven && self.is_to_begin_again.is_none() && !self.meta.has_lost_records();
-        (may_be && is_known && self.position > 0 && offset > self.position).then_some(self.position)
+        let has_moved = may_be && is_known && self.position > 0 && offset > self.position;
+        // A log that was compacted for a while has many gaps that are none of these.
+        self.is_gap_said |= has_moved;
+        has_moved.then_some(self.position)
     }
 
     pub(super) fn is_unproven(&self) -> bool {
@@ -336,6 +343,17 @@ mod tests {
             reading.begin_again(now);
         }
         assert_eq!(readings, 4, "once more for each gap");
+    }
+
+    #[test]
+    fn of_many_gaps_in_a_log_that_drops_its_oldest_one_is_told_for_each_assignment() {
+        let mut reading = reading(Instant::now());
+        reading.position = 5;
+        let said = |reading: &mut Reading| [7, 9].map(|offset| reading.start_has_moved(offset, Some(Cleanup::Delete)));
+        assert_eq!(said(&mut reading), [Some(5), None]);
+        let round = reading.meta.ask();
+        reading.assigned(round, Instant::now());
+        assert_eq!(said(&mut reading), [Some(5), None]);
     }
 
     #[test]

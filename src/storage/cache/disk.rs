@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use foyer::{
@@ -12,7 +12,7 @@ use foyer::{
     Load, PsyncIoEngineConfig, RecoverMode,
 };
 use parking_lot::Mutex;
-use tokio::sync::OnceCell;
+use tokio::sync::{OnceCell, Semaphore};
 use tokio::task::JoinHandle;
 
 use super::folder::Folder;
@@ -32,6 +32,13 @@ const FILES_MIN: u64 = 4;
 const BUFFER: usize = 16 << 20;
 /// How long a close waits for chunks to be written.
 const CLOSE_MAX: Duration = Duration::from_secs(2);
+/// How long a read of the disk is waited for: the store is asked then. A good disk needs a few milliseconds.
+const READ_MAX: Duration = Duration::from_secs(1);
+/// Reads of the disk at once. Each holds a thread, also one that nobody waits for any longer, of those that files are read
+/// with for copies too.
+const READS_AT_ONCE: usize = 16;
+/// How long a disk that didn't answer is let alone.
+const REST: Duration = Duration::from_secs(60);
 /// How long after it was handed over a chunk must be there.
 const WRITTEN_AFTER: Duration = Duration::from_secs(10);
 
@@ -100,6 +107,8 @@ pub(in super::super) struct DiskCache {
     opening: Mutex<Option<JoinHandle<()>>>,
     runtime: tokio::runtime::Handle,
     meters: DiskMeters,
+    reads: Arc<Semaphore>,
+    rests_until: Mutex<Option<Instant>>,
 }
 
 struct Open {
@@ -125,23 +134,41 @@ impl DiskCache {
                 ),
             }
         });
-        Self { open, opening: Mutex::new(Some(opening)), runtime: runtime.clone(), meters }
+        Self {
+            open,
+            opening: Mutex::new(Some(opening)),
+            runtime: runtime.clone(),
+            meters,
+            reads: Arc::new(Semaphore::new(READS_AT_ONCE)),
+            rests_until: Mutex::new(None),
+        }
     }
 
     /// Whether it may have a chunk. Asks no disk.
     pub(in super::super) fn may_have(&self, key: &ChunkKey) -> bool {
-        self.open.get().is_some_and(|open| open.engine.storage().may_contains(key))
+        let rests = self.rests_until.lock().is_some_and(|until| Instant::now() < until);
+        !rests && self.open.get().is_some_and(|open| open.engine.storage().may_contains(key))
     }
 
-    /// A chunk as it was stored. Its bytes are those that were handed over, or nothing comes.
+    /// A chunk as it was stored. Its bytes are those that were handed over, or nothing comes; also if the disk takes long.
     pub(in super::super) async fn get(&self, key: &ChunkKey) -> Option<Bytes> {
-        let stored = match self.open.get()?.engine.storage().load(key).await {
+        let open = self.open.get()?;
+        let (engine, reads, key) = (open.engine.clone(), Arc::clone(&self.reads), *key);
+        let read = self.runtime.spawn(async move {
+            let _read = reads.acquire_owned().await;
+            engine.storage().load(&key).await
+        });
+        let Ok(read) = tokio::time::timeout(READ_MAX, read).await else {
+            self.rest(open);
+            return None;
+        };
+        let stored = match read.ok()? {
             Ok(Load::Entry { value, .. }) => value,
             Ok(Load::Piece { piece, .. }) => piece.value().clone(),
             Ok(Load::Miss | Load::Throttled) => return None,
             Err(error) => {
                 tracing::debug!(%error, "a chunk can't be read from the disk cache");
-                self.discard(key);
+                self.discard(&key);
                 return None;
             }
         };
@@ -149,9 +176,30 @@ impl DiskCache {
         Some(stored)
     }
 
-    /// Keeps a chunk, if the disk is quick enough.
+    /// As if the disk took its time over as many reads as there may be: until what comes back is dropped.
+    #[cfg(test)]
+    pub(super) async fn stall(&self) -> tokio::sync::OwnedSemaphorePermit {
+        let all = u32::try_from(READS_AT_ONCE).expect("few");
+        Arc::clone(&self.reads).acquire_many_owned(all).await.expect("never closed")
+    }
+
+    /// Asks the disk for nothing for a while.
+    fn rest(&self, open: &Open) {
+        let now = Instant::now();
+        let was_resting = self.rests_until.lock().replace(now + REST).is_some_and(|until| now < until);
+        if !was_resting {
+            tracing::warn!(
+                path = %open.settings.path.display(),
+                "the disk cache did not answer within {} ms: for {} s what it has comes from the store",
+                READ_MAX.as_millis(),
+                REST.as_secs()
+            );
+        }
+    }
+
+    /// Keeps a chunk, if the disk is quick enough and the chunk not too large to wait for it.
     pub(in super::super) fn put(&self, key: ChunkKey, stored: Bytes) {
-        let Some(open) = self.open.get() else { return };
+        let Some(open) = self.open.get().filter(|_| stored.len() < BUFFER) else { return };
         self.meters.bytes_written.add(stored.len() as u64);
         drop(open.engine.storage_writer(key).force().insert(stored));
         self.watch(open, key);

@@ -59,6 +59,24 @@ fn damage(path: &Path, how: impl Fn(&Path)) {
 }
 
 #[test]
+fn a_disk_that_does_not_answer_holds_nobody_and_is_let_alone() {
+    run(async {
+        let folder = tempfile::tempdir().expect("a folder");
+        let cache = open(folder.path(), 64 * MIB);
+        fill(&cache, 2).await;
+        assert_eq!(cache.get(&key(0)).await, Some(chunk(0)));
+        let stalled = cache.stall().await;
+        let started = Instant::now();
+        assert_eq!(cache.get(&key(0)).await, None, "the store has it, too");
+        assert!(started.elapsed() < Duration::from_secs(20), "{:?}", started.elapsed());
+        assert!(!cache.may_have(&key(0)), "so that the next read loses no time");
+        drop(stalled);
+        assert_eq!(cache.get(&key(0)).await, Some(chunk(0)));
+        cache.close().await;
+    });
+}
+
+#[test]
 fn chunks_survive_a_restart() {
     run(async {
         let folder = tempfile::tempdir().expect("a folder");

@@ -13,8 +13,9 @@ use super::streams::{Ask, Plan, StreamId, Streams, Stretch};
 use super::target::{Located, Target};
 use crate::model::{KafkaUuid, SegmentMetadata};
 
-/// Segments behind those that are being read, as they can be read.
+/// Segments behind those that are being read, as they can be read; one with a long table counts as several.
 const NEXT_MAX: usize = 256;
+const NEXT_BYTES: usize = 16 << 10;
 
 /// Knows the segment behind another one, and where it lies; `None` if nobody does. Answers at once.
 pub(in super::super) type NextSegment = Box<dyn Fn(&SegmentMetadata) -> Option<Located> + Send + Sync>;
@@ -40,7 +41,10 @@ impl Ahead {
         runtime: tokio::runtime::Handle,
         tasks: Tasks,
     ) -> Self {
-        let next = CacheBuilder::new(NEXT_MAX).with_shards(1).build();
+        let next = CacheBuilder::new(NEXT_MAX)
+            .with_shards(1)
+            .with_weighter(|_: &KafkaUuid, target: &Arc<Target>| 1 + target.extra_bytes() / NEXT_BYTES)
+            .build();
         Self { started: Instant::now(), streams, blocks, finder, next_segment, next, runtime, tasks }
     }
 

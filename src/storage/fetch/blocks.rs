@@ -210,14 +210,14 @@ impl Blocks {
     pub(super) fn forget(&self, segment: KafkaUuid, count: u64) {
         let mut flights = self.flights.0.lock();
         flights.retain(|(flying, _), _| *flying != segment);
-        // Under the lock, so that nothing that lands comes in between.
+        // What lands from now on isn't kept, as nobody can have joined it.
+        drop(flights);
         for block in 0..count {
             if self.cache.usage() == 0 {
                 break;
             }
             self.cache.remove(&(segment, block));
         }
-        drop(flights);
         self.metrics.block_bytes.set(i64::try_from(self.cache.usage()).unwrap_or(i64::MAX));
     }
 

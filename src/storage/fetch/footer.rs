@@ -8,6 +8,9 @@ use super::super::layout::{ObjectKey, Place};
 use super::super::store::ObjectStore;
 use crate::model::SegmentMetadata;
 
+/// More than the longest footer: a length for each block of the largest segment, and some text.
+const FOOTER_MAX: u64 = 32 << 20;
+
 /// The tail of an object whose place is known: its footer, which is about that segment, and all of its bytes.
 pub(super) async fn read_tail(
     store: &dyn ObjectStore,
@@ -76,6 +79,9 @@ pub(in super::super) async fn read_footer(
     let end = store.get(key, size.saturating_sub(TRAILER_LENGTH as u64)..size).await?.concat();
     let trailer = Trailer::decode(&end).map_err(explain)?;
     let length = u64::from(trailer.footer_length) + TRAILER_LENGTH as u64;
+    if length > FOOTER_MAX {
+        return Err(explain(FooterError::Corrupt(format!("its trailer says that it has {length} bytes"))));
+    }
     let footer = store.get(key, size.saturating_sub(length)..size).await?.concat();
     Ok((Footer::decode(&footer, size).map_err(explain)?, size))
 }

@@ -55,7 +55,9 @@ impl Call<'_> {
             Err(_) => return Err(self.time_is_over()),
         };
         let delay = self.caller.delay(self.attempts);
-        if !Trouble::may_pass(&error) || self.attempts >= self.caller.settings.attempts || delay >= self.time_left() {
+        // A signer's error never says that it may pass: whoever looked for the credentials knows.
+        let may_pass = Trouble::may_pass(&error) || self.caller.has_no_login_for_now(&error);
+        if !may_pass || self.attempts >= self.caller.settings.attempts || delay >= self.time_left() {
             return Err(self.explain(error));
         }
         tracing::debug!(action = self.action, object = self.object, attempts = self.attempts, %error, "trying again");
@@ -112,6 +114,10 @@ impl Caller {
             }
         }
         trouble
+    }
+
+    fn has_no_login_for_now(&self, error: &opendal::Error) -> bool {
+        Trouble::of(error).is_of_signer && self.sorted(error).kind == TroubleKind::Unreachable
     }
 
     fn explain(

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -26,6 +26,8 @@ use super::uploads::Uploads;
 use super::{ObjectStore, OpenUpload, Pages, Upload};
 use crate::metrics::Counter;
 
+/// Listings of open uploads in a row that may go unanswered before deletes end without.
+const LISTINGS: u32 = 3;
 pub(super) const PAGE: usize = 1000;
 /// Deletes that are sent at once where there are no batches.
 const DELETES_AT_ONCE: usize = 16;
@@ -52,6 +54,8 @@ pub(in super::super) struct DriverStore {
     uploads: Option<Uploads>,
     /// That store doesn't list them.
     no_listing: AtomicBool,
+    /// Listings in a row that got no answer.
+    failed_listings: AtomicU32,
 }
 
 impl DriverStore {
@@ -76,7 +80,16 @@ impl DriverStore {
         };
         let (uploads, no_listing) = (opened.uploads, AtomicBool::new(false));
         let operator = opened.operator.map(|operator| counted(operator, &meters.http));
-        Ok(Self { operator: Mutex::new(operator), settings, folder, caller, meters, uploads, no_listing })
+        Ok(Self {
+            operator: Mutex::new(operator),
+            settings,
+            folder,
+            caller,
+            meters,
+            uploads,
+            no_listing,
+            failed_listings: AtomicU32::new(0),
+        })
     }
 
     /// The operator, once the store can be used at all.
@@ -143,18 +156,29 @@ impl DriverStore {
             };
             let listed = match self.list_uploads(&prefix).await {
                 Ok(listed) => listed,
-                Err(error) if error.is_retriable() => return Err(error),
+                // The delete is made again, and so is this; but a store that never answers it must not keep deletes from ending.
+                Err(error)
+                    if error.is_retriable() && self.failed_listings.fetch_add(1, Ordering::Relaxed) < LISTINGS =>
+                {
+                    return Err(error);
+                }
                 Err(error) => {
                     // A right may be given later; a request that a server doesn't know stays unknown.
-                    let may_change = matches!(error, StorageError::Refused { .. } | StorageError::Misconfigured { .. });
-                    self.no_listing.store(!may_change, Ordering::Relaxed);
+                    let is_unknown = matches!(error, StorageError::Internal { .. } | StorageError::Unsupported { .. });
+                    self.no_listing.store(is_unknown, Ordering::Relaxed);
                     tracing::debug!(%error, "unfinished uploads can't be listed, so deletes leave them to the bucket's lifecycle rules");
                     return Ok(());
                 }
             };
+            self.failed_listings.store(0, Ordering::Relaxed);
             for upload in listed.iter().filter(|upload| in_it.contains(&&upload.key)) {
-                self.abort_upload(&upload.key, &upload.id).await?;
-                tracing::info!(object = %upload.key, "an upload that was never ended was removed");
+                match self.abort_upload(&upload.key, &upload.id).await {
+                    Ok(()) => tracing::info!(object = %upload.key, "an upload that was never ended was removed"),
+                    Err(error @ StorageError::Refused { .. }) => {
+                        tracing::warn!(object = %upload.key, %error, "an upload that was never ended stays: grant the right to abort uploads, or give the bucket a lifecycle rule for them");
+                    }
+                    Err(error) => return Err(error),
+                }
             }
         }
         Ok(())
@@ -186,6 +210,17 @@ pub(super) fn again_if_the_folder_went(error: opendal::Error, folder: Option<&Fo
     match error.kind() {
         opendal::ErrorKind::NotFound if folder.is_some() => error.set_temporary(),
         _ => error,
+    }
+}
+
+/// OpenDAL keeps nothing of why no object at all of a batch could be deleted: then each has to be asked for by itself.
+async fn delete_batch(operator: &Operator, names: &[String], has_reasons: &mut bool) -> opendal::Result<()> {
+    match operator.delete_iter(names.to_vec()).await {
+        Err(error) if error.message().contains("zero successes") => {
+            *has_reasons = false;
+            Ok(())
+        }
+        other => other,
     }
 }
 
@@ -295,8 +330,9 @@ impl ObjectStore for DriverStore {
         match found {
             Err(StorageError::NotFound { .. }) if matches!(self.settings.kind, StoreKind::S3(_)) => {
                 match self.get(key, 0..1).await {
-                    Err(error @ StorageError::Misconfigured { .. }) => Err(error),
-                    _ => found,
+                    Ok(_) | Err(StorageError::NotFound { .. } | StorageError::Corrupt { .. }) => found,
+                    // Not known to be missing.
+                    Err(error) => Err(error),
                 }
             }
             found => found,
@@ -329,7 +365,12 @@ impl ObjectStore for DriverStore {
                 let each: Vec<_> = names.iter().map(|name| self.delete_one(&operator, name).boxed()).collect();
                 stream::iter(each).buffer_unordered(DELETES_AT_ONCE).try_collect::<()>().await?;
             } else {
-                while call.attempt(operator.delete_iter(names.clone())).await?.is_none() {}
+                let mut has_reasons = true;
+                while call.attempt(delete_batch(&operator, &names, &mut has_reasons)).await?.is_none() {}
+                if !has_reasons {
+                    let each: Vec<_> = names.iter().map(|name| self.delete_one(&operator, name).boxed()).collect();
+                    stream::iter(each).buffer_unordered(DELETES_AT_ONCE).try_collect::<()>().await?;
+                }
             }
             if let Some(folder) = &self.folder {
                 for key in batch {

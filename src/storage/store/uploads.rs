@@ -67,11 +67,9 @@ impl Uploads {
             if !text.contains("ListMultipartUploadsResult") {
                 return Err(Error::new(ErrorKind::Unsupported, "the store doesn't list unfinished uploads"));
             }
-            let uploads = elements(&text, "Upload").map(upload).collect::<Option<Vec<_>>>();
-            let uploads =
-                uploads.ok_or_else(|| Error::new(ErrorKind::Unexpected, "a listed upload has no key or id"))?;
+            let uploads = elements(&text, "Upload").filter_map(upload);
             // Not every relative keeps to the prefix.
-            found.extend(uploads.into_iter().filter(|upload| upload.key.as_str().starts_with(prefix)));
+            found.extend(uploads.filter(|upload| upload.key.as_str().starts_with(prefix)));
             let next = (element(&text, "NextKeyMarker"), element(&text, "NextUploadIdMarker"));
             match (element(&text, "IsTruncated").as_deref(), next) {
                 (Some("true"), (Some(key), id)) if Some(&key) != after.as_ref().map(|(key, _)| key) || id.is_some() => {
