@@ -354,6 +354,13 @@ pub static PREFETCH_MAX: Key = key(
     None,
     "Taken as `fetch.read.ahead.bytes.max` if that isn't set.",
 );
+/// Limit of the bytes read.
+pub static FETCH_RATE: Key = key(
+    "fetch.rate.limit.bytes.per.second",
+    at_least(65_536),
+    None,
+    "Bytes per second of segments that all reads of this manager get together from the store, read-ahead included; indexes and what comes from a cache don't count. Consumers of old data then wait. Without it, no limit.",
+);
 /// Pause before a read fails.
 pub static FAILURE_DELAY: Key = key(
     "fetch.failure.delay.ms",
@@ -460,6 +467,7 @@ pub static ALL: &[&Key] = &[
     &WINDOW_MAX,
     &READ_AHEAD_MAX,
     &PREFETCH_MAX,
+    &FETCH_RATE,
     &FAILURE_DELAY,
     &METRICS_OF_TOPICS,
     &METRICS_AIVEN_NAMES,

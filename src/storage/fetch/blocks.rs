@@ -12,6 +12,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use super::super::StorageError;
 use super::super::cache::DiskCache;
 use super::super::metrics::{Evictions, StorageMetrics};
+use super::super::pace::Pace;
 use super::super::settings::FetchSettings;
 use super::super::store::ObjectStore;
 use super::super::tasks::Tasks;
@@ -77,6 +78,7 @@ pub(super) struct Blocks {
     pub(super) room_kib: u32,
     pub(super) requests: AtomicUsize,
     pub(super) disk: Option<Arc<DiskCache>>,
+    pub(super) pace: Pace,
     pub(super) store: Arc<dyn ObjectStore>,
     runtime: tokio::runtime::Handle,
     pub(super) settings: FetchSettings,
@@ -112,6 +114,7 @@ impl Blocks {
             room_kib,
             requests,
             disk,
+            pace: Pace::new(settings.bytes_per_second),
             store,
             runtime,
             settings,

@@ -65,6 +65,7 @@ impl Blocks {
     async fn read_store(&self, target: &Arc<Target>, run: Range<u64>) -> Result<Vec<Bytes>, StorageError> {
         let range = target.stored_range(run.clone());
         let bytes = i64::try_from(range.end - range.start).unwrap_or(i64::MAX);
+        self.pace.wait_for(range.end - range.start).await;
         let started = Instant::now();
         self.metrics.fetch_bytes_in_flight.add(bytes);
         let got = self.store.get(&target.key, range).await;

@@ -36,6 +36,7 @@ pub(in super::super) struct FetchSettings {
     pub(in super::super) window_min: u64,
     pub(in super::super) window_max: u64,
     pub(in super::super) failure_delay: Duration,
+    pub(in super::super) bytes_per_second: Option<u64>,
     pub(in super::super) ahead: AheadSettings,
 }
 
@@ -59,6 +60,7 @@ impl FetchSettings {
             window_min,
             window_max,
             failure_delay: config.millis(&keys::FAILURE_DELAY)?,
+            bytes_per_second: config.integer(&keys::FETCH_RATE)?.and_then(|rate| u64::try_from(rate).ok()),
             ahead: AheadSettings {
                 bytes_max: read_ahead(config)?,
                 budget: memory.min(chunk_cache as u64) / 2,

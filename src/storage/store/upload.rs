@@ -140,7 +140,8 @@ impl DriverUpload {
     async fn check_length(&self) -> Result<(), StorageError> {
         let mut call = self.caller.call("stat", self.key.as_str());
         let found = loop {
-            if let Some(metadata) = call.attempt(self.operator.stat(self.key.as_str())).await? {
+            let stat = call.attempt(self.operator.stat(self.key.as_str())).await;
+            if let Some(metadata) = stat.map_err(upload_is_gone)? {
                 break metadata.content_length();
             }
         };
@@ -167,7 +168,7 @@ fn upload_is_gone(error: StorageError) -> StorageError {
             store,
             waited_ms: 0,
             attempts: 1,
-            why: "the store no longer knows the upload".to_owned().into(),
+            why: "the store does not know what was uploaded".to_owned().into(),
             remedy: "whether something aborts uploads that are under way",
             source: None,
         },

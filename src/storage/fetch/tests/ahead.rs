@@ -24,6 +24,21 @@ fn a_consumer_gets_every_byte_once_from_the_store_with_many_requests_at_once() {
 }
 
 #[test]
+fn reads_get_no_more_from_the_store_than_the_limit_says() {
+    run(async {
+        let ground = Ground::new(&[("fetch.rate.limit.bytes.per.second", "4000000")]);
+        let segment = ground.segment(0, 6 * MIB).await;
+        let started = std::time::Instant::now();
+        ground.consume(&segment).await;
+        // The last request may go as soon as those before it have had their time.
+        assert!(started.elapsed() > Duration::from_millis(400), "{:?}", started.elapsed());
+        let again = std::time::Instant::now();
+        ground.consume(&segment).await;
+        assert!(again.elapsed() < started.elapsed(), "what is in memory costs nothing");
+    });
+}
+
+#[test]
 fn random_reads_cost_what_they_need() {
     run(async {
         let ground = Ground::new(&[]);
