@@ -140,7 +140,8 @@ impl DriverUpload {
     async fn check_length(&self) -> Result<(), StorageError> {
         let mut call = self.caller.call("stat", self.key.as_str());
         let found = loop {
-            if let Some(metadata) = call.attempt(self.operator.stat(self.key.as_str())).await? {
+            let asked = call.attempt(self.operator.stat(self.key.as_str())).await;
+            if let Some(metadata) = asked.map_err(upload_is_gone)? {
                 break metadata.content_length();
             }
         };
