@@ -107,6 +107,34 @@ async fn segments_that_aivens_plugin_wrote_to_s3_are_read_in_few_requests_and_de
     }
 }
 
+/// HEAD requests so far.
+fn heads(manager: &StorageManager) -> f64 {
+    let text = manager.metrics().prometheus();
+    let line = text.lines().find(|line| line.contains("http_requests_total{operation=\"head\"}"));
+    line.and_then(|line| line.rsplit_once(' ')).map_or(0.0, |(_, value)| value.parse().expect("a number"))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_segment_without_custom_metadata_is_found_with_one_question_for_a_length_and_aivens_with_none() {
+    let Some(weed) = weed() else { return };
+    for (layout, expected) in [("compact", 1.0), ("aiven", 0.0)] {
+        let manager = s3(&weed.endpoint(), &[("storage.layout", layout)]);
+        let mut sample = Sample::of_topic(&format!("heads-{layout}"), 100_000);
+        sample.copy(&manager).await.expect("copied");
+        // Of the check that every manager makes at its start.
+        manager.check().await.expect("usable");
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        sample.segment.custom_metadata = None;
+        let before = heads(&manager);
+        assert!(read(&manager, &sample.segment, 0, None).await.expect(layout) == sample.data);
+        assert_indexes(&manager, &sample.segment).await;
+        assert_eq!(heads(&manager) - before, expected, "{layout}");
+        assert!(read(&manager, &sample.segment, 0, None).await.expect(layout) == sample.data);
+        assert_eq!(heads(&manager) - before, expected, "{layout}, again");
+        manager.close().await;
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_missing_bucket_is_never_a_missing_segment() {
     let Some(weed) = weed() else { return };

@@ -64,9 +64,10 @@ fn is_definite(error: &StorageError) -> bool {
         | StorageError::Timeout { .. }
         | StorageError::Cancelled { .. }
         | StorageError::Condemned { .. }
+        // Of a write: something stands there, but not what was sent.
+        | StorageError::Corrupt { .. }
         | StorageError::Internal { .. } => false,
         StorageError::NotFound { .. }
-        | StorageError::Corrupt { .. }
         | StorageError::Refused { .. }
         | StorageError::Misconfigured { .. }
         | StorageError::Config(_)
@@ -186,5 +187,26 @@ impl Cleaner {
         }
         deleted?;
         aborted
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_object_that_was_joined_wrongly_is_owed_until_it_is_removed() {
+        let corrupt = StorageError::Corrupt {
+            action: "complete",
+            object: "o".into(),
+            store: "s".into(),
+            place: "the object".into(),
+            why: "it has 5 bytes, and 6 were sent in 2 parts".into(),
+        };
+        assert!(!is_definite(&corrupt), "the store has done something");
+        let mut left = Left::object();
+        assert!(!left.is_over(&corrupt), "a request that was made again may still join parts");
+        left.trouble = Some("unreachable".to_owned());
+        assert!(!left.is_over(&corrupt));
     }
 }

@@ -104,6 +104,8 @@ struct Shared {
     counts: Mutex<std::collections::BTreeMap<Fault, u64>>,
     requests: AtomicU64,
     open: AtomicU32,
+    /// Endings of objects whose bytes nothing checks: no bit of them is changed.
+    unchecked: Mutex<&'static [&'static str]>,
 }
 
 /// Faults by a seed, in front of a server of this machine.
@@ -124,6 +126,7 @@ impl FaultyProxy {
             counts: Mutex::default(),
             requests: AtomicU64::new(0),
             open: AtomicU32::new(0),
+            unchecked: Mutex::new(&[]),
         });
         let own = Arc::clone(&shared);
         std::thread::spawn(move || {
@@ -146,6 +149,11 @@ impl FaultyProxy {
 
     pub fn set(&self, mode: Mode) {
         *self.shared.mode.lock().expect("unharmed") = mode;
+    }
+
+    /// Changes no bit of objects whose names end so.
+    pub fn spare(&self, endings: &'static [&'static str]) {
+        *self.shared.unchecked.lock().expect("unharmed") = endings;
     }
 
     pub fn requests(&self) -> u64 {
@@ -262,6 +270,7 @@ impl Shared {
         let mode = self.mode.lock().expect("unharmed").clone();
         let fault = match mode {
             Mode::Random(rate) => self.fault(&request, rate),
+            Mode::Reads(Fault::Corrupt) if !self.is_checked(&request) => None,
             Mode::Reads(fault) if request.is_read() => Some(fault),
             _ => None,
         };
@@ -314,6 +323,12 @@ impl Shared {
         out.shutdown(Shutdown::Both)
     }
 
+    /// Whether a bit that is changed on its way must be noticed.
+    fn is_checked(&self, request: &Request) -> bool {
+        let unchecked = *self.unchecked.lock().expect("unharmed");
+        request.is_read() && !unchecked.iter().any(|ending| request.path.ends_with(ending))
+    }
+
     fn fault(&self, request: &Request, rate: u32) -> Option<Fault> {
         let identity = request.identity();
         let time = {
@@ -328,7 +343,7 @@ impl Shared {
         }
         let fault = FAULTS[dice.below(FAULTS.len() as u64) as usize];
         // Nothing but an object's bytes has a checksum that we could check.
-        Some(if fault == Fault::Corrupt && !request.is_read() { Fault::SlowDown } else { fault })
+        Some(if fault == Fault::Corrupt && !self.is_checked(request) { Fault::SlowDown } else { fault })
     }
 }
 

@@ -204,7 +204,9 @@ impl Blocks {
         self.runtime.spawn(async move {
             let _request = request;
             let _forget = Forget { blocks: &blocks, segment, run: run.clone(), own: &own };
-            let _ = land.send(blocks.fly(&target, run, ahead, &own).await);
+            let keys = run.clone().map(|block| (segment, block));
+            let brought = blocks.fly(&target, run, ahead, &own).await;
+            blocks.flights.land(keys, &own, land, brought);
         });
         flight
     }

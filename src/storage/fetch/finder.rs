@@ -115,7 +115,8 @@ impl Finder {
         let (finder, sought, own) = (Arc::clone(self), sought.clone(), flight.clone());
         self.runtime.spawn(async move {
             let _forget = Forget(&finder, segment, &own);
-            let _ = land.send(finder.fly(&sought, &own).await);
+            let found = finder.fly(&sought, &own).await;
+            finder.flights.land(std::iter::once(segment), &own, land, found);
         });
         flight
     }

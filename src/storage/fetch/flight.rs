@@ -32,6 +32,19 @@ impl<K: Hash + Eq, V: Clone + Send + Sync + 'static> Flights<K, V> {
         (land, flight)
     }
 
+    /// Tells all who wait what a flight brought, once nobody can join it any more: whoever is told of a failure and asks again
+    /// must not get the same one.
+    pub(super) fn land(
+        &self,
+        keys: impl Iterator<Item = K>,
+        own: &Flight<V>,
+        land: oneshot::Sender<Result<V, StorageError>>,
+        brought: Result<V, StorageError>,
+    ) {
+        self.forget(keys, own);
+        let _ = land.send(brought);
+    }
+
     /// Forgets flights under these keys: what they brought is in a cache, or was nothing. Others that have taken their
     /// places since stay.
     pub(super) fn forget(&self, keys: impl Iterator<Item = K>, own: &Flight<V>) {
@@ -47,5 +60,39 @@ impl<K: Hash + Eq, V: Clone + Send + Sync + 'static> Flights<K, V> {
     /// may have any more.
     pub(super) fn is_joined(flights: &HashMap<K, Flight<V>>, key: &K, own: &Flight<V>) -> bool {
         flights.get(key).is_some_and(|flight| flight.ptr_eq(own))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::task::{Context, Wake, Waker};
+
+    use super::*;
+
+    struct Waiter {
+        flights: Flights<u8, u8>,
+        found_none: AtomicBool,
+    }
+
+    impl Wake for Waiter {
+        fn wake(self: Arc<Self>) {
+            let is_empty = self.flights.0.try_lock().is_some_and(|flights| flights.is_empty());
+            self.found_none.store(is_empty, Ordering::Relaxed);
+        }
+    }
+
+    #[test]
+    fn whoever_is_told_of_a_failure_and_asks_again_joins_nothing() {
+        let waiter = Arc::new(Waiter { flights: Flights::new(), found_none: AtomicBool::new(false) });
+        let (land, flight) = Flights::<u8, u8>::start("an object");
+        waiter.flights.0.lock().insert(1, flight.clone());
+        let waker = Waker::from(Arc::clone(&waiter));
+        let mut waiting = flight.clone();
+        assert!(waiting.poll_unpin(&mut Context::from_waker(&waker)).is_pending());
+        waiter.flights.land(std::iter::once(1), &flight, land, Err(StorageError::Closed { action: "get" }));
+        assert!(waiter.found_none.load(Ordering::Relaxed), "told while it could still be joined");
+        assert!(waiting.now_or_never().is_some_and(|told| told.is_err()));
     }
 }

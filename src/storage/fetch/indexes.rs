@@ -123,7 +123,8 @@ impl Indexes {
         let (indexes, target, own) = (Arc::clone(self), Arc::clone(target), flight.clone());
         self.runtime.spawn(async move {
             let _forget = Forget(&indexes, segment, &own);
-            let _ = land.send(indexes.fly(&target, &own).await);
+            let brought = indexes.fly(&target, &own).await;
+            indexes.flights.land(std::iter::once(segment), &own, land, brought);
         });
         flight
     }

@@ -21,6 +21,7 @@ use super::counted::counted;
 use super::folder::Folder;
 use super::operator::{folder_operator, open};
 use super::pages::DriverPages;
+use super::trouble::{Trouble, TroubleKind};
 use super::upload::DriverUpload;
 use super::uploads::Uploads;
 use super::{ObjectStore, OpenUpload, Pages, Upload};
@@ -199,6 +200,50 @@ impl DriverStore {
     }
 }
 
+/// An object's bytes by one request: for more than it may have, which the store answers with what there is. Inner `None` if
+/// it has more than `bytes_max`; outer `None` if the answer doesn't tell whether that was all, as for an empty one.
+async fn read_at_once(operator: &Operator, key: &str, bytes_max: u64) -> opendal::Result<Option<Option<Vec<Bytes>>>> {
+    let reader = operator.reader(key).await?;
+    let mut stream = reader.clone().into_stream(0..bytes_max.saturating_add(1)).await?;
+    let (mut pieces, mut length) = (Vec::new(), 0_u64);
+    loop {
+        match stream.try_next().await {
+            Ok(Some(buffer)) => {
+                length = length.saturating_add(buffer.len() as u64);
+                if length > bytes_max {
+                    return Ok(Some(None));
+                }
+                pieces.extend(buffer);
+            }
+            Ok(None) => return Ok(Some(Some(pieces))),
+            // The driver misses what was asked for beyond the end.
+            Err(error) if Trouble::of(&error).kind == TroubleKind::Short => {
+                let is_all = length > 0 && reader.metadata().is_some_and(|whole| whole.content_length() == length);
+                return Ok(is_all.then_some(Some(pieces)));
+            }
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// The same by two requests, the first of which is for the length.
+async fn read_knowing_its_length(
+    operator: &Operator,
+    key: &str,
+    bytes_max: u64,
+) -> opendal::Result<Option<Vec<Bytes>>> {
+    let (mut pieces, mut length) = (Vec::new(), 0_u64);
+    let mut stream = operator.reader(key).await?.into_stream(..).await?;
+    while let Some(buffer) = stream.try_next().await? {
+        length = length.saturating_add(buffer.len() as u64);
+        if length > bytes_max {
+            return Ok(None);
+        }
+        pieces.extend(buffer);
+    }
+    Ok(Some(pieces))
+}
+
 /// One buffer of many, nothing copied. Without the empty ones, of which OpenDAL's file writer never gets past the first.
 pub(super) fn joined(mut body: Vec<Bytes>) -> Buffer {
     body.retain(|bytes| !bytes.is_empty());
@@ -290,23 +335,18 @@ impl ObjectStore for DriverStore {
         let operator = self.operator("get", key.as_str()).await?;
         let mut call = self.caller.call("get", key.as_str());
         let got = loop {
+            let is_far = matches!(self.settings.kind, StoreKind::S3(_) | StoreKind::Gcs(_) | StoreKind::Azure(_));
             let read = async {
-                let (mut pieces, mut length) = (Vec::new(), 0_u64);
-                let mut stream = operator.reader(key.as_str()).await?.into_stream(..).await?;
-                while let Some(buffer) = stream.try_next().await? {
-                    length = length.saturating_add(buffer.len() as u64);
-                    if length > bytes_max {
-                        return Ok(None);
-                    }
-                    pieces.extend(buffer);
+                if is_far && let Some(got) = read_at_once(&operator, key.as_str(), bytes_max).await? {
+                    return Ok(got);
                 }
-                self.meters.bytes_read.add(length);
-                Ok(Some(pieces))
+                read_knowing_its_length(&operator, key.as_str(), bytes_max).await
             };
             if let Some(got) = call.attempt(read).await? {
                 break got;
             }
         };
+        self.meters.bytes_read.add(got.iter().flatten().map(|piece| piece.len() as u64).sum());
         got.ok_or_else(|| StorageError::Corrupt {
             action: "get",
             object: key.to_string().into(),

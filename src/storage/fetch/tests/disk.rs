@@ -1,7 +1,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use super::ground::{Ground, READ, run};
+use super::ground::{Ground, READ, byte, run};
 use crate::model::SegmentMetadata;
 
 const MIB: usize = 1 << 20;
@@ -75,4 +75,37 @@ fn damage_on_disk_is_dropped_and_fetched_again() {
         assert!(again.store.bytes_asked() > 0, "nothing was found to be wrong");
         again.storage.close().await;
     });
+}
+
+#[test]
+fn chunks_of_an_encrypted_segment_are_encrypted_on_disk() {
+    let pem = |name: &str| format!("{}/tests/data/aiven/{name}", env!("CARGO_MANIFEST_DIR"));
+    let (private, public) = (pem("priv.pem"), pem("pub.pem"));
+    let encryption = [
+        ("encryption.enabled", "true"),
+        ("encryption.key.pair.id", "k"),
+        ("encryption.key.pairs", "k"),
+        ("encryption.key.pairs.k.private.key.file", private.as_str()),
+        ("encryption.key.pairs.k.public.key.file", public.as_str()),
+    ];
+    for (pairs, is_plain) in [(&encryption[..], false), (&[], true)] {
+        run(async {
+            let folder = tempfile::tempdir().expect("a folder");
+            let path = folder.path().to_str().expect("a name");
+            let disk = [("fetch.chunk.cache.path", path), ("fetch.chunk.cache.disk.size", "100000000")];
+            let ground = Ground::new(&[pairs, &disk].concat());
+            let segment = ground.segment(0, 12 * MIB).await;
+            ground.store.slow_down(Duration::from_millis(100), 1000);
+            ground.consume(&segment).await;
+            ground.storage.close().await;
+            assert!(ground.metrics.disk.bytes_written.get() > 0, "{pairs:?}: nothing came to the disk");
+            let piece: Vec<u8> = (11 * MIB + 10_000..11 * MIB + 10_064).map(|at| byte(0, at)).collect();
+            let files = std::fs::read_dir(folder.path().join("undercroft-chunks")).expect("a folder");
+            let is_found = files.map(|file| std::fs::read(file.expect("a file").path()).expect("bytes")).any(|bytes| {
+                let near = bytes.iter().enumerate().filter(|(_, found)| **found == piece[0]);
+                near.map(|(at, _)| at).any(|at| bytes[at..].starts_with(&piece))
+            });
+            assert_eq!(is_found, is_plain, "{pairs:?}");
+        });
+    }
 }

@@ -219,6 +219,6 @@ pub(super) fn run<T>(test: impl Future<Output = T>) -> T {
     runtime.expect("a runtime").block_on(test)
 }
 
-fn byte(number: u8, at: usize) -> u8 {
+pub(super) fn byte(number: u8, at: usize) -> u8 {
     ((at / 4096 * 31 + at * 7) as u8) ^ number
 }
