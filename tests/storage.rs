@@ -6,6 +6,7 @@ mod support;
 use std::time::Duration;
 
 use support::{Sample, assert_indexes, files_below, folder_manager, metric, objects_below, read};
+use undercroft::model::IndexType;
 use undercroft::storage::StorageError;
 
 const MIB: usize = 1 << 20;
@@ -355,4 +356,30 @@ async fn what_no_file_can_be_called_or_is_in_its_way_is_said_at_once_and_for_goo
         let error = manager.copy(&sample.segment, &sample.files).await.expect_err(what);
         assert!(matches!(error, StorageError::Misconfigured { .. }), "{what}: {error:?}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_index_that_came_damaged_is_not_kept_with_those_that_came_whole() {
+    let root = tempfile::tempdir().expect("a folder");
+    let manager = folder_manager(root.path(), &[]);
+    let mut sample = Sample::new(100_000);
+    sample.copy(&manager).await.expect("copied");
+    let object = support::object_below(root.path(), &sample.segment);
+    let intact = std::fs::read(&object).expect("there");
+    let at = intact.windows(800).position(|bytes| bytes == [1; 800]).expect("the offset index");
+    let damage = || {
+        let mut damaged = intact.clone();
+        damaged[at + 9] ^= 4;
+        std::fs::write(&object, damaged).expect("written");
+    };
+    damage();
+    for _ in 0..2 {
+        let error = manager.fetch_index(&sample.segment, IndexType::Offset).await.expect_err("damaged");
+        assert!(matches!(error, StorageError::Corrupt { .. }), "{error:?}");
+        manager.fetch_index(&sample.segment, IndexType::Timestamp).await.expect("whole");
+    }
+    // The time index keeps in memory what came with it, the damage included.
+    std::fs::write(&object, &intact).expect("written");
+    assert_indexes(&manager, &sample.segment).await;
+    manager.close().await;
 }

@@ -74,11 +74,31 @@ impl Indexes {
     /// An index of a segment. Only the transaction index can be "not found" while its object is there.
     pub(super) async fn get(self: &Arc<Self>, target: Arc<Target>, index: IndexType) -> Result<Bytes, StorageError> {
         self.metrics.index_fetches.increment();
-        let tail = match self.cached(&target.segment.id.uuid) {
-            Some(tail) => tail,
-            None => self.flight(&target).await.map_err(|error| self.not_without(&target, index, error))?,
-        };
-        self.taken(&target, &tail, index)
+        if let Some(tail) = self.cached(&target.segment.id.uuid) {
+            // Kept for the sake of another index; this one may have come damaged.
+            match self.taken(&target, &tail, index) {
+                Err(StorageError::Corrupt { .. }) => self.drop_damaged(&target, &tail),
+                taken => return taken,
+            }
+        }
+        let tail = self.flight(&target).await.map_err(|error| self.not_without(&target, index, error))?;
+        let taken = self.taken(&target, &tail, index);
+        if matches!(taken, Err(StorageError::Corrupt { .. })) {
+            self.drop_damaged(&target, &tail);
+        }
+        taken
+    }
+
+    /// Nobody finds these bytes again, unless somebody has better ones already.
+    fn drop_damaged(&self, target: &Target, tail: &Arc<Tail>) {
+        let segment = &target.segment.id.uuid;
+        // Under the lock, so that nothing that lands comes in between.
+        let flights = self.flights.0.lock();
+        if self.cache.get(segment).is_some_and(|entry| Arc::ptr_eq(entry.value(), tail)) {
+            self.cache.remove(segment);
+            self.show_size();
+        }
+        drop(flights);
     }
 
     /// An index out of all that have come.
