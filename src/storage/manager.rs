@@ -78,7 +78,7 @@ pub(super) struct Opened {
 impl Opened {
     pub(super) fn new(config: &Config, env: &StorageEnv) -> Result<Self, StorageError> {
         let mut settings = Settings::parse(config)?;
-        let (key_ring, unusable) = KeyRing::load(&settings.key_pairs);
+        let (key_ring, unusable) = key_ring(&settings)?;
         let mut warnings = std::mem::take(&mut settings.warnings);
         warnings.extend(unusable);
         let mut registry = Registry::new();
@@ -86,6 +86,16 @@ impl Opened {
         let store = DriverStore::open(settings.store.clone(), env.runtime.id(), metrics.store.clone())?;
         Ok(Self { settings, key_ring, warnings, store: Arc::new(store), metrics, registry })
     }
+}
+
+/// The key pairs, and what an operator should hear of those that can't be used. The active one must work: else the first copy
+/// would find out.
+pub(super) fn key_ring(settings: &Settings) -> Result<(KeyRing, Vec<String>), StorageError> {
+    let (key_ring, unusable) = KeyRing::load(&settings.key_pairs);
+    if let Some(id) = &settings.transform.key_pair {
+        key_ring.check(id).map_err(|error| ConfigError::bad_value(&KEY_PAIR, id, &error.to_string()))?;
+    }
+    Ok((key_ring, unusable))
 }
 
 impl StorageManager {
@@ -98,10 +108,6 @@ impl StorageManager {
         let Opened { settings, key_ring, warnings, store, metrics, registry } = Opened::new(config, &env)?;
         for warning in warnings {
             tracing::warn!("{warning}");
-        }
-        if let Some(id) = &settings.transform.key_pair {
-            // Else the first copy would find out.
-            key_ring.check(id).map_err(|error| ConfigError::bad_value(&KEY_PAIR, id, &error.to_string()))?;
         }
         let manager = Self::with_store(settings, key_ring, store, env.runtime, metrics, registry);
         manager.check_in_background();

@@ -7,6 +7,7 @@ use bytes::Bytes;
 
 use super::StorageError;
 use super::layout::ObjectKey;
+use super::manager::key_ring;
 use super::settings::{Settings, StoreKind};
 use super::store::{DriverStore, ObjectStore, StoreMeters};
 use crate::config::Config;
@@ -53,7 +54,9 @@ pub struct PreflightStep {
 /// # Errors
 /// [`StorageError::Config`] if the configuration can't be used; nothing was tried then.
 pub async fn preflight(config: &Config) -> Result<Preflight, StorageError> {
-    let settings = Settings::parse(config)?;
+    let mut settings = Settings::parse(config)?;
+    let (_, unusable) = key_ring(&settings)?;
+    settings.warnings.extend(unusable);
     let kind = Kind::of(&settings.store.kind);
     let runtime = tokio::runtime::Handle::current().id();
     let store = DriverStore::open(settings.store, runtime, StoreMeters::default())?;

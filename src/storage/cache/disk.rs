@@ -20,7 +20,7 @@ use crate::metrics::Counter;
 use crate::model::KafkaUuid;
 
 /// Goes up with everything that changes what is in the files.
-const FORMAT: &str = "undercroft chunk cache 1, foyer 0.22";
+const FORMAT: &str = "undercroft chunk cache 2, foyer 0.22";
 /// Files of a cache, so many that throwing away the oldest loses little and so few that they may all be open.
 const FILES: u64 = 64;
 const FILE_MIN: u64 = 16 << 20;
@@ -41,6 +41,30 @@ const READS_AT_ONCE: usize = 16;
 const REST: Duration = Duration::from_secs(60);
 /// How long after it was handed over a chunk must be there.
 const WRITTEN_AFTER: Duration = Duration::from_secs(10);
+
+/// What the engine writes at a time. It fills up an entry with whatever its memory had in it before, which may be bytes that
+/// must not come to a disk in the clear: so entries fill up pages by themselves.
+const PAGE: usize = 4096;
+/// Bytes of an entry beside a chunk: the engine's header, the key, the length of the value, and that of the chunk.
+const BESIDE: usize = 36 + 32 + 8 + 4;
+
+/// A chunk as an entry's value: its length, its bytes and zeros up to the end of a page.
+fn padded(stored: &[u8]) -> Option<Bytes> {
+    let length = u32::try_from(stored.len()).ok()?;
+    let zeros = (BESIDE + stored.len()).next_multiple_of(PAGE) - BESIDE - stored.len();
+    let mut value = Vec::with_capacity(4 + stored.len() + zeros);
+    value.extend(length.to_le_bytes());
+    value.extend(stored);
+    value.resize(4 + stored.len() + zeros, 0);
+    Some(Bytes::from(value))
+}
+
+/// The chunk in a value.
+fn unpadded(value: &Bytes) -> Option<Bytes> {
+    let length = u32::from_le_bytes(*value.first_chunk::<4>()?);
+    let end = usize::try_from(length).ok()?.checked_add(4)?;
+    (end <= value.len()).then(|| value.slice(4..end))
+}
 
 /// Where, and how much.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -172,6 +196,7 @@ impl DiskCache {
                 return None;
             }
         };
+        let stored = unpadded(&stored)?;
         self.meters.hits.increment();
         Some(stored)
     }
@@ -200,8 +225,9 @@ impl DiskCache {
     /// Keeps a chunk, if the disk is quick enough and the chunk not too large to wait for it.
     pub(in super::super) fn put(&self, key: ChunkKey, stored: Bytes) {
         let Some(open) = self.open.get().filter(|_| stored.len() < BUFFER) else { return };
+        let Some(value) = padded(&stored) else { return };
         self.meters.bytes_written.add(stored.len() as u64);
-        drop(open.engine.storage_writer(key).force().insert(stored));
+        drop(open.engine.storage_writer(key).force().insert(value));
         self.watch(open, key);
     }
 

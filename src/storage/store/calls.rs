@@ -89,7 +89,7 @@ impl Call<'_> {
         u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX)
     }
 
-    fn explain(&self, error: opendal::Error) -> StorageError {
+    pub(super) fn explain(&self, error: opendal::Error) -> StorageError {
         self.caller.explain(self.action, self.object, self.waited_ms(), self.attempts, error)
     }
 }

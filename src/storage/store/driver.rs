@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use async_trait::async_trait;
 use bytes::Bytes;
 use futures_util::{FutureExt as _, StreamExt as _, TryStreamExt as _, stream};
-use opendal::options::{ListOptions, ReadOptions, WriteOptions};
+use opendal::options::{ReadOptions, WriteOptions};
 use opendal::{Buffer, Operator};
 use parking_lot::Mutex;
 
@@ -381,13 +381,7 @@ impl ObjectStore for DriverStore {
 
     async fn list(&self, prefix: &str) -> Result<Box<dyn Pages>, StorageError> {
         let operator = self.operator("list", prefix).await?;
-        let options = ListOptions { recursive: true, ..ListOptions::default() };
-        let mut call = self.caller.call("list", prefix);
-        loop {
-            if let Some(lister) = call.attempt(operator.lister_options(prefix, options.clone())).await? {
-                return Ok(Box::new(DriverPages { lister, prefix: prefix.to_owned(), caller: self.caller.clone() }));
-            }
-        }
+        Ok(Box::new(DriverPages::new(operator, prefix, &self.caller)))
     }
 
     async fn delete(&self, keys: &[ObjectKey]) -> Result<(), StorageError> {
