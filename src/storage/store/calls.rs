@@ -47,12 +47,9 @@ impl Call<'_> {
         &mut self,
         attempt: impl Future<Output = opendal::Result<T>> + Send,
     ) -> Result<Option<T>, StorageError> {
-        self.attempts += 1;
-        self.caller.requests.increment();
-        let error = match tokio::time::timeout(self.time_left(), attempt).await {
-            Ok(Ok(done)) => return Ok(Some(done)),
-            Ok(Err(error)) => error,
-            Err(_) => return Err(self.time_is_over()),
+        let error = match self.bounded(attempt).await? {
+            Ok(done) => return Ok(Some(done)),
+            Err(error) => error,
         };
         let delay = self.caller.delay(self.attempts);
         // A signer's error never says that it may pass: whoever looked for the credentials knows.
@@ -65,6 +62,24 @@ impl Call<'_> {
         self.last = Some(error);
         tokio::time::sleep(delay).await;
         Ok(None)
+    }
+
+    /// Makes the only attempt of what can't be made again.
+    pub(super) async fn only_attempt<T>(
+        &mut self,
+        attempt: impl Future<Output = opendal::Result<T>> + Send,
+    ) -> Result<T, StorageError> {
+        self.bounded(attempt).await?.map_err(|error| self.explain(error))
+    }
+
+    /// What an attempt says, unless the time is over before.
+    async fn bounded<T>(
+        &mut self,
+        attempt: impl Future<Output = opendal::Result<T>> + Send,
+    ) -> Result<opendal::Result<T>, StorageError> {
+        self.attempts += 1;
+        self.caller.requests.increment();
+        tokio::time::timeout(self.time_left(), attempt).await.map_err(|_| self.time_is_over())
     }
 
     fn time_left(&self) -> Duration {
@@ -89,7 +104,7 @@ impl Call<'_> {
         u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX)
     }
 
-    pub(super) fn explain(&self, error: opendal::Error) -> StorageError {
+    fn explain(&self, error: opendal::Error) -> StorageError {
         self.caller.explain(self.action, self.object, self.waited_ms(), self.attempts, error)
     }
 }
@@ -117,7 +132,8 @@ impl Caller {
     }
 
     fn has_no_login_for_now(&self, error: &opendal::Error) -> bool {
-        Trouble::of(error).is_of_signer && self.sorted(error).kind == TroubleKind::Unreachable
+        let trouble = self.sorted(error);
+        trouble.is_of_signer && trouble.kind == TroubleKind::Unreachable
     }
 
     fn explain(

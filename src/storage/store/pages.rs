@@ -29,20 +29,16 @@ impl DriverPages {
         Self { operator, lister: None, has_begun: false, prefix: prefix.to_owned(), caller: caller.clone() }
     }
 
-    /// Makes the lister, which asks nothing yet.
-    async fn begin(&mut self) -> opendal::Result<()> {
-        if self.lister.is_none() {
-            let options = ListOptions { recursive: true, ..ListOptions::default() };
-            self.lister = Some(self.operator.lister_options(&self.prefix, options).await?);
-        }
-        Ok(())
-    }
-
     async fn fill(&mut self, page: &mut Vec<Listed>) -> opendal::Result<()> {
         page.clear();
-        self.begin().await?;
         // Taken out: what is dropped in the middle of a question is not asked again either.
-        let Some(mut lister) = self.lister.take() else { return Ok(()) };
+        let mut lister = match self.lister.take() {
+            Some(lister) => lister,
+            None => {
+                let options = ListOptions { recursive: true, ..ListOptions::default() };
+                self.operator.lister_options(&self.prefix, options).await?
+            }
+        };
         while page.len() < PAGE {
             let Some(entry) = lister.next().await.transpose()? else { break };
             // Folders show up too, on file systems the listed one itself.
@@ -69,21 +65,14 @@ impl Pages for DriverPages {
             });
         }
         let (mut page, mut call) = (Vec::new(), caller.call("list", &prefix));
-        loop {
-            let filled = if self.has_begun {
-                // From where it stands nobody else goes on.
-                match self.fill(&mut page).await {
-                    Err(error) => return Err(call.explain(error)),
-                    Ok(()) => Some(()),
-                }
-            } else {
-                call.attempt(self.fill(&mut page)).await?
-            };
-            if filled.is_some() {
-                self.has_begun = true;
-                return Ok(page);
-            }
+        if self.has_begun {
+            // From where it stands nobody else goes on.
+            call.only_attempt(self.fill(&mut page)).await?;
+        } else {
+            while call.attempt(self.fill(&mut page)).await?.is_none() {}
         }
+        self.has_begun = true;
+        Ok(page)
     }
 }
 
