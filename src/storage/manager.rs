@@ -78,7 +78,7 @@ pub(super) struct Opened {
 impl Opened {
     pub(super) fn new(config: &Config, env: &StorageEnv) -> Result<Self, StorageError> {
         let mut settings = Settings::parse(config)?;
-        let (key_ring, unusable) = key_ring(&settings)?;
+        let (key_ring, unusable) = KeyRing::load(&settings.key_pairs);
         let mut warnings = std::mem::take(&mut settings.warnings);
         warnings.extend(unusable);
         let mut registry = Registry::new();
@@ -86,16 +86,15 @@ impl Opened {
         let store = DriverStore::open(settings.store.clone(), env.runtime.id(), metrics.store.clone())?;
         Ok(Self { settings, key_ring, warnings, store: Arc::new(store), metrics, registry })
     }
-}
 
-/// The key pairs, and what an operator should hear of those that can't be used. The active one must work: else the first copy
-/// would find out.
-pub(super) fn key_ring(settings: &Settings) -> Result<(KeyRing, Vec<String>), StorageError> {
-    let (key_ring, unusable) = KeyRing::load(&settings.key_pairs);
-    if let Some(id) = &settings.transform.key_pair {
-        key_ring.check(id).map_err(|error| ConfigError::bad_value(&KEY_PAIR, id, &error.to_string()))?;
+    /// The same for whoever writes: the active key pair must work, else the first copy would find out.
+    pub(super) fn to_write(config: &Config, env: &StorageEnv) -> Result<Self, StorageError> {
+        let opened = Self::new(config, env)?;
+        if let Some(id) = &opened.settings.transform.key_pair {
+            opened.key_ring.check(id).map_err(|error| ConfigError::bad_value(&KEY_PAIR, id, &error.to_string()))?;
+        }
+        Ok(opened)
     }
-    Ok((key_ring, unusable))
 }
 
 impl StorageManager {
@@ -105,7 +104,7 @@ impl StorageManager {
     /// # Errors
     /// [`StorageError::Config`] only: nothing about the store is known yet.
     pub fn open(config: &Config, env: StorageEnv) -> Result<Self, StorageError> {
-        let Opened { settings, key_ring, warnings, store, metrics, registry } = Opened::new(config, &env)?;
+        let Opened { settings, key_ring, warnings, store, metrics, registry } = Opened::to_write(config, &env)?;
         for warning in warnings {
             tracing::warn!("{warning}");
         }

@@ -7,9 +7,9 @@ use bytes::Bytes;
 
 use super::StorageError;
 use super::layout::ObjectKey;
-use super::manager::key_ring;
-use super::settings::{Settings, StoreKind};
-use super::store::{DriverStore, ObjectStore, StoreMeters};
+use super::manager::{Opened, StorageEnv};
+use super::settings::StoreKind;
+use super::store::ObjectStore;
 use crate::config::Config;
 
 /// Bytes of the object that is written.
@@ -54,22 +54,23 @@ pub struct PreflightStep {
 /// # Errors
 /// [`StorageError::Config`] if the configuration can't be used; nothing was tried then.
 pub async fn preflight(config: &Config) -> Result<Preflight, StorageError> {
-    let mut settings = Settings::parse(config)?;
-    let (_, unusable) = key_ring(&settings)?;
-    settings.warnings.extend(unusable);
+    let env = StorageEnv { runtime: tokio::runtime::Handle::current() };
+    let Opened { settings, warnings, store, .. } = Opened::to_write(config, &env)?;
     let kind = Kind::of(&settings.store.kind);
-    let runtime = tokio::runtime::Handle::current().id();
-    let store = DriverStore::open(settings.store, runtime, StoreMeters::default())?;
     let name = format!("{}.undercroft-check-{}", settings.key_prefix, uuid::Uuid::new_v4());
-    let trial =
-        Trial { store: &store, kind, object: ObjectKey::new(&name), parts: ObjectKey::new(&format!("{name}-parts")) };
+    let trial = Trial {
+        store: store.as_ref(),
+        kind,
+        object: ObjectKey::new(&name),
+        parts: ObjectKey::new(&format!("{name}-parts")),
+    };
     let part_bytes = usize::try_from(settings.upload.part_size).unwrap_or(PROBE_BYTES);
     let steps = trial.steps(part_bytes).await;
-    Ok(Preflight { store: store.name().to_owned(), warnings: settings.warnings, steps })
+    Ok(Preflight { store: store.name().to_owned(), warnings, steps })
 }
 
 struct Trial<'a> {
-    store: &'a DriverStore,
+    store: &'a dyn ObjectStore,
     kind: Kind,
     object: ObjectKey,
     parts: ObjectKey,
