@@ -203,10 +203,9 @@ impl Blocks {
         let request = Request(Arc::clone(self));
         self.runtime.spawn(async move {
             let _request = request;
-            let _forget = Forget { blocks: &blocks, segment, run: run.clone(), own: &own };
-            let keys = run.clone().map(|block| (segment, block));
+            let joinable = blocks.flights.joinable(run.clone().map(|block| (segment, block)), &own);
             let brought = blocks.fly(&target, run, ahead, &own).await;
-            blocks.flights.land(keys, &own, land, brought);
+            joinable.land(land, brought);
         });
         flight
     }
@@ -299,18 +298,5 @@ impl<F: Fn(KafkaUuid) + Send + Sync + 'static> EventListener for Leaving<F> {
                 (self.thrown_away)(*segment);
             }
         }
-    }
-}
-
-struct Forget<'a> {
-    blocks: &'a Blocks,
-    segment: KafkaUuid,
-    run: Range<u64>,
-    own: &'a Flight<Arc<Run>>,
-}
-
-impl Drop for Forget<'_> {
-    fn drop(&mut self) {
-        self.blocks.flights.forget(self.run.clone().map(|block| (self.segment, block)), self.own);
     }
 }

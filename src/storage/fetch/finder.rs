@@ -5,14 +5,13 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use bytes::Bytes;
-use foyer::{Event, EventListener};
 use foyer_memory::{Cache, CacheBuilder};
 
 use super::super::StorageError;
 use super::super::layout::aiven::{Envelope, MANIFEST_BYTES_MAX, Manifest, ManifestError, Names};
 use super::super::layout::compact::Footer;
 use super::super::layout::{ObjectKey, Place};
-use super::super::metrics::{Evictions, StorageMetrics};
+use super::super::metrics::StorageMetrics;
 use super::super::settings::FetchSettings;
 use super::super::store::ObjectStore;
 use super::super::tasks::Tasks;
@@ -20,6 +19,7 @@ use super::super::transform::{DataKey, KeyRing, KeyRingError};
 use super::flight::{Flight, Flights};
 use super::footer::{read_footer, read_tail};
 use super::indexes::Indexes;
+use super::leaves::Leaves;
 use super::target::{Located, Sought, Target};
 use crate::model::KafkaUuid;
 
@@ -59,7 +59,7 @@ impl Finder {
         let cache = CacheBuilder::new(settings.manifest_cache)
             .with_shards(1)
             .with_weighter(|_: &KafkaUuid, target: &Arc<Target>| 1 + target.extra_bytes() / ENTRY_BYTES)
-            .with_event_listener(Arc::new(Leaves(metrics.manifests.evictions.clone())))
+            .with_event_listener(Leaves::counted(&metrics.manifests.evictions, Target::extra_bytes))
             .build();
         Self { cache, flights: Flights::new(), key_ring, indexes, store, runtime, settings, metrics, tasks }
     }
@@ -114,9 +114,9 @@ impl Finder {
         drop(flights);
         let (finder, sought, own) = (Arc::clone(self), sought.clone(), flight.clone());
         self.runtime.spawn(async move {
-            let _forget = Forget(&finder, segment, &own);
+            let joinable = finder.flights.joinable(std::iter::once(segment), &own);
             let found = finder.fly(&sought, &own).await;
-            finder.flights.land(std::iter::once(segment), &own, land, found);
+            joinable.land(land, found);
         });
         flight
     }
@@ -247,27 +247,5 @@ impl Finder {
             place: place.into(),
             why: why.into(),
         }
-    }
-}
-
-/// Counts what makes room for others.
-struct Leaves(Evictions);
-
-impl EventListener for Leaves {
-    type Key = KafkaUuid;
-    type Value = Arc<Target>;
-
-    fn on_leave(&self, reason: Event, _: &KafkaUuid, target: &Arc<Target>) {
-        if reason == Event::Evict {
-            self.0.count(target.extra_bytes());
-        }
-    }
-}
-
-struct Forget<'a>(&'a Finder, KafkaUuid, &'a Flight<Arc<Target>>);
-
-impl Drop for Forget<'_> {
-    fn drop(&mut self) {
-        self.0.flights.forget(std::iter::once(self.1), self.2);
     }
 }

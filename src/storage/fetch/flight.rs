@@ -32,22 +32,17 @@ impl<K: Hash + Eq, V: Clone + Send + Sync + 'static> Flights<K, V> {
         (land, flight)
     }
 
-    /// Tells all who wait what a flight brought, once nobody can join it any more: whoever is told of a failure and asks again
-    /// must not get the same one.
-    pub(super) fn land(
-        &self,
-        keys: impl Iterator<Item = K>,
-        own: &Flight<V>,
-        land: oneshot::Sender<Result<V, StorageError>>,
-        brought: Result<V, StorageError>,
-    ) {
-        self.forget(keys, own);
-        let _ = land.send(brought);
+    /// Lets a flight be joined under these keys while what is handed back lasts.
+    pub(super) fn joinable<'a, I>(&'a self, keys: I, own: &'a Flight<V>) -> Joinable<'a, K, V, I>
+    where
+        I: Iterator<Item = K> + Clone,
+    {
+        Joinable { flights: self, keys, own }
     }
 
     /// Forgets flights under these keys: what they brought is in a cache, or was nothing. Others that have taken their
     /// places since stay.
-    pub(super) fn forget(&self, keys: impl Iterator<Item = K>, own: &Flight<V>) {
+    fn forget(&self, keys: impl Iterator<Item = K>, own: &Flight<V>) {
         let mut flights = self.0.lock();
         for key in keys {
             if Self::is_joined(&flights, &key, own) {
@@ -60,6 +55,43 @@ impl<K: Hash + Eq, V: Clone + Send + Sync + 'static> Flights<K, V> {
     /// may have any more.
     pub(super) fn is_joined(flights: &HashMap<K, Flight<V>>, key: &K, own: &Flight<V>) -> bool {
         flights.get(key).is_some_and(|flight| flight.ptr_eq(own))
+    }
+}
+
+/// A flight that others may join; no longer when it is dropped.
+pub(super) struct Joinable<'a, K, V, I>
+where
+    K: Hash + Eq,
+    V: Clone + Send + Sync + 'static,
+    I: Iterator<Item = K> + Clone,
+{
+    flights: &'a Flights<K, V>,
+    keys: I,
+    own: &'a Flight<V>,
+}
+
+impl<K, V, I> Joinable<'_, K, V, I>
+where
+    K: Hash + Eq,
+    V: Clone + Send + Sync + 'static,
+    I: Iterator<Item = K> + Clone,
+{
+    /// Tells all who wait what the flight brought, once nobody can join it any more: whoever is told of a failure and asks
+    /// again must not get the same one.
+    pub(super) fn land(self, land: oneshot::Sender<Result<V, StorageError>>, brought: Result<V, StorageError>) {
+        drop(self);
+        let _ = land.send(brought);
+    }
+}
+
+impl<K, V, I> Drop for Joinable<'_, K, V, I>
+where
+    K: Hash + Eq,
+    V: Clone + Send + Sync + 'static,
+    I: Iterator<Item = K> + Clone,
+{
+    fn drop(&mut self) {
+        self.flights.forget(self.keys.clone(), self.own);
     }
 }
 
@@ -91,7 +123,8 @@ mod tests {
         let waker = Waker::from(Arc::clone(&waiter));
         let mut waiting = flight.clone();
         assert!(waiting.poll_unpin(&mut Context::from_waker(&waker)).is_pending());
-        waiter.flights.land(std::iter::once(1), &flight, land, Err(StorageError::Closed { action: "get" }));
+        let joinable = waiter.flights.joinable(std::iter::once(1), &flight);
+        joinable.land(land, Err(StorageError::Closed { action: "get" }));
         assert!(waiter.found_none.load(Ordering::Relaxed), "told while it could still be joined");
         assert!(waiting.now_or_never().is_some_and(|told| told.is_err()));
     }

@@ -4,19 +4,19 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use bytes::Bytes;
-use foyer::{Event, EventListener};
 use foyer_memory::{Cache, CacheBuilder};
 
 use super::super::StorageError;
 use super::super::layout::Place;
 use super::super::layout::compact::{Footer, FooterError};
-use super::super::metrics::{Evictions, StorageMetrics};
+use super::super::metrics::StorageMetrics;
 use super::super::settings::FetchSettings;
 use super::super::store::ObjectStore;
 use super::super::tasks::Tasks;
 use super::super::transform::DataKey;
 use super::flight::{Flight, Flights};
 use super::footer::read_tail;
+use super::leaves::Leaves;
 use super::target::{AivenBody, Body, Target};
 use crate::model::{IndexType, KafkaUuid};
 
@@ -66,7 +66,7 @@ impl Indexes {
         let cache = CacheBuilder::new(settings.index_cache)
             .with_shards(1)
             .with_weighter(|_: &KafkaUuid, tail: &Arc<Tail>| tail.bytes())
-            .with_event_listener(Arc::new(Leaves(metrics.indexes.evictions.clone())))
+            .with_event_listener(Leaves::counted(&metrics.indexes.evictions, Tail::bytes))
             .build();
         Self { cache, flights: Flights::new(), store, runtime, settings, metrics, tasks }
     }
@@ -142,9 +142,9 @@ impl Indexes {
         drop(flights);
         let (indexes, target, own) = (Arc::clone(self), Arc::clone(target), flight.clone());
         self.runtime.spawn(async move {
-            let _forget = Forget(&indexes, segment, &own);
+            let joinable = indexes.flights.joinable(std::iter::once(segment), &own);
             let brought = indexes.fly(&target, &own).await;
-            indexes.flights.land(std::iter::once(segment), &own, land, brought);
+            joinable.land(land, brought);
         });
         flight
     }
@@ -260,26 +260,4 @@ impl Indexes {
 
 fn joined(pieces: &[Bytes]) -> Bytes {
     Bytes::from(pieces.concat())
-}
-
-/// Counts what makes room for others.
-struct Leaves(Evictions);
-
-impl EventListener for Leaves {
-    type Key = KafkaUuid;
-    type Value = Arc<Tail>;
-
-    fn on_leave(&self, reason: Event, _: &KafkaUuid, tail: &Arc<Tail>) {
-        if reason == Event::Evict {
-            self.0.count(tail.bytes());
-        }
-    }
-}
-
-struct Forget<'a>(&'a Indexes, KafkaUuid, &'a Flight<Arc<Tail>>);
-
-impl Drop for Forget<'_> {
-    fn drop(&mut self) {
-        self.0.flights.forget(std::iter::once(self.1), self.2);
-    }
 }

@@ -11,6 +11,7 @@ mod finder;
 mod flight;
 mod footer;
 mod indexes;
+mod leaves;
 mod load;
 mod pieces;
 mod reader;
