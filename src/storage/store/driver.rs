@@ -140,6 +140,23 @@ impl DriverStore {
         Ok(())
     }
 
+    /// Deletes objects by one request. False if none could be deleted: OpenDAL keeps nothing of why, so each has to be asked
+    /// for by itself.
+    async fn delete_at_once(&self, operator: &Operator, object: &str, names: &[String]) -> Result<bool, StorageError> {
+        let mut call = self.caller.call("delete", object);
+        loop {
+            let deleted = async {
+                match operator.delete_iter(names.to_vec()).await {
+                    Err(error) if error.message().contains("zero successes") => Ok(false),
+                    other => other.map(|()| true),
+                }
+            };
+            if let Some(is_done) = call.attempt(deleted).await? {
+                return Ok(is_done);
+            }
+        }
+    }
+
     /// Aborts what uploads of these objects are open, by one listing for each folder that they are in. Where these can't
     /// be listed, nothing is, and lifecycle rules of the bucket are left.
     async fn abort_uploads_of(&self, keys: &[ObjectKey]) -> Result<(), StorageError> {
@@ -255,17 +272,6 @@ pub(super) fn again_if_the_folder_went(error: opendal::Error, folder: Option<&Fo
     match error.kind() {
         opendal::ErrorKind::NotFound if folder.is_some() => error.set_temporary(),
         _ => error,
-    }
-}
-
-/// OpenDAL keeps nothing of why no object at all of a batch could be deleted: then each has to be asked for by itself.
-async fn delete_batch(operator: &Operator, names: &[String], has_reasons: &mut bool) -> opendal::Result<()> {
-    match operator.delete_iter(names.to_vec()).await {
-        Err(error) if error.message().contains("zero successes") => {
-            *has_reasons = false;
-            Ok(())
-        }
-        other => other,
     }
 }
 
@@ -392,20 +398,13 @@ impl ObjectStore for DriverStore {
                 count => format!("{first} and {} more", count - 1),
             };
             let operator = self.operator("delete", &object).await?;
-            let mut call = self.caller.call("delete", &object);
             let names: Vec<String> = batch.iter().map(ToString::to_string).collect();
-            if matches!(self.settings.kind, StoreKind::Gcs(_) | StoreKind::Azure(_)) {
-                // Their batches save nothing but connections, and answer "not found" for each object of a missing bucket or
-                // container, which the driver takes for deleted.
+            // Batches of GCS and Azure save nothing but connections, and answer "not found" for each object of a missing bucket or
+            // container, which the driver takes for deleted.
+            let is_batched = !matches!(self.settings.kind, StoreKind::Gcs(_) | StoreKind::Azure(_));
+            if !(is_batched && self.delete_at_once(&operator, &object, &names).await?) {
                 let each: Vec<_> = names.iter().map(|name| self.delete_one(&operator, name).boxed()).collect();
                 stream::iter(each).buffer_unordered(DELETES_AT_ONCE).try_collect::<()>().await?;
-            } else {
-                let mut has_reasons = true;
-                while call.attempt(delete_batch(&operator, &names, &mut has_reasons)).await?.is_none() {}
-                if !has_reasons {
-                    let each: Vec<_> = names.iter().map(|name| self.delete_one(&operator, name).boxed()).collect();
-                    stream::iter(each).buffer_unordered(DELETES_AT_ONCE).try_collect::<()>().await?;
-                }
             }
             if let Some(folder) = &self.folder {
                 for key in batch {
