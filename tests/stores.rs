@@ -266,6 +266,7 @@ async fn a_copy_dropped_in_the_middle_keeps_nothing_on_the_server() {
         copied = copy => panic!("too fast for this test: {copied:?}"),
         () = begun => {}
     }
+    assert_eq!(weed.open_uploads("dropped").len(), 1, "an upload was under way");
     manager.close().await;
     assert!(weed.names("dropped", &topic_folder(&sample)).is_empty());
     assert_eq!(weed.open_uploads("dropped"), Vec::<String>::new());

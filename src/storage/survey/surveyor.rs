@@ -250,6 +250,8 @@ impl Surveyor {
             match outcome {
                 Ok((Found::Segment(found), checked)) => {
                     tally.count(&found, &checked);
+                    progress.segments.fetch_add(1, Ordering::Relaxed);
+                    progress.findings.fetch_add(checked.findings.len() as u64, Ordering::Relaxed);
                     tell(Some(&found), &checked);
                     let is_trouble = checked.findings.iter().any(Finding::is_of_the_store);
                     troubles = if is_trouble { troubles + 1 } else { 0 };
@@ -309,8 +311,6 @@ impl Surveyor {
             };
             let checked = verifier.verify(&of, depth, &count).await;
             progress.read(of.bytes().saturating_sub(read.load(Ordering::Relaxed)));
-            progress.segments.fetch_add(1, Ordering::Relaxed);
-            progress.findings.fetch_add(checked.findings.len() as u64, Ordering::Relaxed);
             checked
         });
         let checked = task.await.map_err(|error| StorageError::Internal {

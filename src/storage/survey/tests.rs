@@ -10,6 +10,7 @@ use bytes::Bytes;
 use super::super::StorageError;
 use super::super::fetch::Examiner;
 use super::super::layout::ObjectKey;
+use super::super::manager::StorageEnv;
 use super::super::metrics::StorageMetrics;
 use super::super::pace::Pace;
 use super::super::settings::Settings;
@@ -160,9 +161,7 @@ async fn verified(store: Scripted) -> (Tally, Vec<(Severity, String)>) {
     };
     let (surveyor, progress) = (surveyor(store), Arc::new(Progress::default()));
     let tally = surveyor.verify_all(&Scope::default(), Depth::Heavy, 3, &progress, tell).await;
-    if tally.cut_short.is_none() {
-        assert_eq!(progress.now().segments, tally.segments);
-    }
+    assert_eq!(progress.now().segments, tally.segments);
     (tally, findings)
 }
 
@@ -237,4 +236,26 @@ async fn a_store_in_trouble_is_left_alone_after_some_segments() {
     let (tally, findings) = verified(store).await;
     assert!((20..40).contains(&tally.untold) && tally.cut_short.is_some(), "{tally:?}");
     assert!(findings.iter().all(|(severity, _)| *severity == Severity::Untold));
+}
+
+#[tokio::test]
+async fn a_key_pair_that_cannot_be_used_keeps_writers_from_starting_and_nobody_from_looking() {
+    let mut config = Config::new();
+    for (key, value) in [
+        ("storage.backend.class", "memory"),
+        ("encryption.enabled", "true"),
+        ("encryption.key.pair.id", "gone"),
+        ("encryption.key.pairs", "gone"),
+        ("encryption.key.pairs.gone.private.key.file", "/nowhere/private.pem"),
+        ("encryption.key.pairs.gone.public.key.file", "/nowhere/public.pem"),
+    ] {
+        config.set(key, value);
+    }
+    let env = StorageEnv { runtime: tokio::runtime::Handle::current() };
+    let refused = super::super::StorageManager::open(&config, env.clone());
+    assert!(matches!(refused, Err(StorageError::Config(_))), "{refused:?}");
+    let refused = super::super::preflight(&config).await;
+    assert!(matches!(refused, Err(StorageError::Config(_))), "{refused:?}");
+    let surveyor = Surveyor::open(&config, env, None).expect("it only reads");
+    assert_eq!(surveyor.warnings().len(), 1);
 }
