@@ -179,12 +179,17 @@ async fn a_copy_that_was_given_up_without_a_word_is_cleaned_up() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_write_that_arrives_behind_the_brokers_delete_and_the_death_of_its_process_is_removed() {
     let root = tempfile::tempdir().expect("a folder");
-    let slow = [("upload.rate.limit.bytes.per.second", "65536")];
+    let slow = [("upload.rate.limit.bytes.per.second", "1048576")];
     let pair = Pair::of(folder_manager(root.path(), &slow)).await;
     let sample = Sample::new(7 << 20);
     pair.add(&sample).await.expect("added");
-    let copy = pair.storage.copy(&sample.segment, &sample.files);
-    assert!(tokio::time::timeout(Duration::from_millis(300), copy).await.is_err());
+    // Before its first part is in the folder, nothing could arrive late.
+    let has_begun =
+        || support::files_below(root.path()).iter().any(|file| file.metadata().is_ok_and(|of| of.len() > 1000));
+    tokio::select! {
+        copied = pair.storage.copy(&sample.segment, &sample.files) => panic!("too fast for this test: {copied:?}"),
+        () = soon("begun", has_begun) => {}
+    }
     pair.delete(&sample).await.expect("deleted, as far as the broker knows");
     assert_eq!(pair.count(&sample), 0, "the broker is not shown it again");
     soon("counted", || pair.metric("dangling-remote-log-count") == 1.0).await;

@@ -94,7 +94,7 @@ async fn ranges_and_indexes_of_all_four_modes_are_read_and_all_objects_deleted()
         let gone = read(&manager, &segment, 0, None).await.expect_err("nothing is left in memory either");
         assert!(matches!(gone, StorageError::NotFound { .. }), "{gone}");
         manager.close().await;
-        assert!(files_below(root.path()).is_empty());
+        assert_eq!(files_below(root.path()), Vec::<String>::new());
     }
 }
 
@@ -149,7 +149,10 @@ async fn names_that_lead_out_of_the_store_are_not_followed() {
         assert!(matches!(read(&manager, &segment, 0, None).await, Err(StorageError::Corrupt { .. })));
         // What its id alone leads to.
         manager.delete(std::slice::from_ref(&segment)).await.expect("deleted");
-        assert!(files_below(root.path()).is_empty());
+        let mut left = files_below(root.path());
+        // The check at the start writes an object of its own.
+        left.retain(|path| !path.to_string_lossy().contains("undercroft-check"));
+        assert!(left.is_empty(), "{left:?}");
     }
 }
 
