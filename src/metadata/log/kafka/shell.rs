@@ -5,14 +5,14 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use bytes::Bytes;
 use parking_lot::{Mutex, RwLock};
 use tokio::sync::Semaphore;
 
-use super::native::Admin;
+use super::native::{Admin, RespErr};
 use super::reader::{Current, KafkaReader};
 use super::settings::Settings;
 use super::writer::Writer;
@@ -23,6 +23,8 @@ use crate::model::{BrokerId, LeaderEpoch};
 
 /// Questions under way at the same time: each holds a thread that may block.
 const QUESTIONS_MAX: u32 = 16;
+/// How old a client that writes must be to be replaced because it knows another topic.
+const WRITER_AGE_MIN: Duration = Duration::from_secs(2);
 const EPOCHS: &str = "ask for leader epochs";
 
 /// The topic `__remote_log_metadata` of the cluster that the broker belongs to.
@@ -38,6 +40,8 @@ struct Inner {
     writer: RwLock<Option<Arc<Writer>>>,
     /// Whether the topic was found to be the right one when it was last looked at, and the reader found it since.
     fits: Arc<AtomicBool>,
+    /// Whether writes were given up since the topic was last found to be the right one.
+    gave_up: AtomicBool,
     /// The topic as it was found last.
     known: Mutex<Option<LogShape>>,
     closed: Arc<AtomicBool>,
@@ -65,6 +69,7 @@ impl KafkaLog {
                 questions: Arc::new(Semaphore::new(QUESTIONS_MAX as usize)),
                 writer: RwLock::new(Some(Arc::new(writer))),
                 fits: Arc::default(),
+                gave_up: AtomicBool::new(false),
                 known: Mutex::default(),
                 closed: Arc::default(),
                 readers: Mutex::default(),
@@ -87,6 +92,11 @@ impl Inner {
                     self.give_up_writes();
                 }
                 *known = Some(shape);
+                if self.gave_up.swap(false, Ordering::AcqRel)
+                    && let Some(writer) = &*self.writer.read()
+                {
+                    writer.renew(Duration::ZERO);
+                }
                 self.fits.store(true, Ordering::Release);
                 Ok(shape)
             }
@@ -102,6 +112,7 @@ impl Inner {
     /// What waits for the topic to come back must not land in another one.
     fn give_up_writes(&self) {
         self.fits.store(false, Ordering::Release);
+        self.gave_up.store(true, Ordering::Release);
         if let Some(writer) = &*self.writer.read() {
             writer.give_up();
         }
@@ -182,6 +193,10 @@ impl MetadataLog for KafkaLog {
         Box::pin(async move {
             let closed = || LogError::Closed { what: what() };
             report.await.map_err(|_| closed())?.map_err(|code| {
+                // The partition is one that the topic has: the client must have met another topic of this name.
+                if code.is(RespErr::RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION) {
+                    writer.renew(WRITER_AGE_MIN);
+                }
                 let waited_ms = u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX);
                 if inner.closed() {
                     closed()

@@ -71,6 +71,8 @@ impl Remakes {
 
 struct State {
     producer: Option<Arc<Producer>>,
+    /// When the client was made.
+    made: Instant,
     line: VecDeque<Waiting>,
     closed: bool,
 }
@@ -87,7 +89,8 @@ impl Writer {
     /// Makes the client and starts the thread.
     pub fn start(properties: Vec<Property>, servers: &str, line_timeout: Duration) -> Result<Self, LogError> {
         let producer = Producer::new(&properties, TOPIC)?;
-        let state = State { producer: Some(Arc::new(producer)), line: VecDeque::new(), closed: false };
+        let state =
+            State { producer: Some(Arc::new(producer)), made: Instant::now(), line: VecDeque::new(), closed: false };
         let servers = servers.to_owned();
         let shared = Arc::new(Shared { properties, servers, line_timeout, state: Mutex::new(state) });
         let of_thread = Arc::clone(&shared);
@@ -137,6 +140,23 @@ impl Writer {
         }
     }
 
+    /// Goes on with another client, which asks for the topic anew, unless this one is younger than `age_min`: a client that knew
+    /// another topic of the same name goes by that one's partitions until its next look, which may be minutes away. Records
+    /// that come meanwhile wait in line.
+    pub fn renew(&self, age_min: Duration) {
+        let producer = {
+            let mut state = self.shared.state.lock();
+            if state.made.elapsed() < age_min {
+                return;
+            }
+            state.producer.take()
+        };
+        // Its thread may still poll it, and then lets go of it last.
+        if let Some(producer) = producer {
+            producer.handle().wake();
+        }
+    }
+
     /// Takes no more records, gives those under way a little time, fails the others, and joins the thread. Blocks.
     pub fn close(&self) {
         {
@@ -149,6 +169,11 @@ impl Writer {
         if let Some(thread) = self.thread.lock().take() {
             let _ = thread.join();
         }
+    }
+
+    #[cfg(test)]
+    pub fn client_for_test(&self) -> Option<Arc<Producer>> {
+        self.shared.state.lock().producer.clone()
     }
 
     /// Tells whether there was one that had not failed yet.
@@ -212,8 +237,10 @@ impl Shared {
                 }
                 None => match Producer::new(&self.properties, TOPIC) {
                     Ok(producer) => {
-                        self.state.lock().producer = Some(Arc::new(producer));
                         remakes.made = Instant::now();
+                        let mut state = self.state.lock();
+                        state.producer = Some(Arc::new(producer));
+                        state.made = remakes.made;
                     }
                     Err(error) => {
                         quiet.failed(DOING, &error.into());

@@ -110,6 +110,33 @@ async fn a_producer_that_failed_for_good_is_replaced() {
     log.close().await;
 }
 
+/// A client that met another topic of this name knows that one's partitions for minutes.
+#[tokio::test]
+async fn a_topic_that_is_found_again_is_written_by_another_client_in_the_order_of_the_calls() {
+    let cluster = cluster(Some(PARTITIONS));
+    let log = open(&cluster.bootstrap_servers(), &[]);
+    log.ensure().await.unwrap();
+    log.append(0, None, text(1)).await.unwrap();
+    let writer = log.inner.writer.read().clone().unwrap();
+    let first = writer.client_for_test().unwrap();
+    log.ensure().await.unwrap();
+    assert!(Arc::ptr_eq(&first, &writer.client_for_test().unwrap()), "nothing happened");
+
+    log.inner.give_up_writes();
+    assert!(matches!(log.append(0, None, text(2)).await, Err(LogError::Unreachable { .. })));
+    log.ensure().await.unwrap();
+    let appends: Vec<_> = (0..10).map(|number| log.append(0, None, text(number))).collect();
+    for (number, append) in appends.into_iter().enumerate() {
+        assert_eq!(append.await.unwrap(), 1 + number as i64);
+    }
+    let second = writer.client_for_test().unwrap();
+    assert!(!Arc::ptr_eq(&first, &second));
+
+    writer.renew(Duration::from_secs(60));
+    assert!(Arc::ptr_eq(&second, &writer.client_for_test().unwrap()), "too young to be replaced");
+    log.close().await;
+}
+
 #[tokio::test]
 async fn a_broker_that_hangs_holds_up_the_question_for_an_epoch_for_seconds_only() {
     let cluster = MockCluster::<DefaultProducerContext>::new(2).unwrap();
