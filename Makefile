@@ -121,7 +121,7 @@ $(BROKER_CLASSES): $(BROKER_SOURCES) | preflight
 
 # ---- demo ------------------------------------------------------------------------------------------------------------
 
-.PHONY: demo weed azurite fake-gcs
+.PHONY: demo weed azurite fake-gcs s3s
 demo: preflight-demo ## Run a stock broker over Undercroft, from producer to store and back (STORE=fs|s3|azure|gcs MODE=plain|sealed|aiven|aiven-sealed KAFKA=4.4.0 SIZE_MB=256)
 	@$(MAKE) --no-print-directory $(if $(STAND_IN),,build) $(BROKER_CLASSES) $(if $(filter s3,$(STORE)),weed)$(if $(filter azure,$(STORE)),azurite)$(if $(filter gcs,$(STORE)),fake-gcs)
 	@STORE=$(STORE) MODE=$(MODE) SIZE_MB=$(SIZE_MB) PLUGIN=$(PLUGIN) BROKER_JAVA=$(BROKER_JAVA) STAND_IN=$(STAND_IN) KEEP=$(KEEP) \
@@ -152,11 +152,20 @@ fake-gcs: ## Fetch fake-gcs-server into target/gcs, unless UNDERCROFT_FAKE_GCS n
 	            && ln -sf "$$(find $(CURDIR)/$(TARGET)/gcs -type f -name "fake-gcs-server-linux-$(GO_ARCH)")" $(FAKE_GCS) && chmod +x -- "$$(readlink $(FAKE_GCS))"'; \
 	fi
 
+s3s: ## Build s3s-fs into target/s3s, unless UNDERCROFT_S3S names one (minutes)
+	@if [ -z "$${UNDERCROFT_S3S:-}" ] && [ ! -e $(S3S) ]; then \
+	    $(STEP) "s3s-fs (crates.io: s3s-fs)" $(LOGS)/s3s.log \
+	        $(CARGO) install s3s-fs --version 0.14.1 --features binary --locked --root $(TARGET)/s3s --target-dir $(TARGET)/s3s/build; \
+	    rm -rf $(TARGET)/s3s/build; \
+	fi
+
 # Where these lie, for what starts them.
 AZURITE := $(TARGET)/azurite/node_modules/.bin/azurite-blob
 FAKE_GCS := $(TARGET)/gcs/bin/fake-gcs-server
+S3S := $(TARGET)/s3s/bin/s3s-fs
 GO_ARCH := $(if $(filter aarch64,$(shell uname -m)),arm64,amd64)
-WITH_STAND_INS = UNDERCROFT_AZURITE=$${UNDERCROFT_AZURITE:-$(CURDIR)/$(AZURITE)} UNDERCROFT_FAKE_GCS=$${UNDERCROFT_FAKE_GCS:-$(CURDIR)/$(FAKE_GCS)}
+WITH_STAND_INS = UNDERCROFT_AZURITE=$${UNDERCROFT_AZURITE:-$(CURDIR)/$(AZURITE)} UNDERCROFT_FAKE_GCS=$${UNDERCROFT_FAKE_GCS:-$(CURDIR)/$(FAKE_GCS)} \
+    UNDERCROFT_S3S=$${UNDERCROFT_S3S:-$(CURDIR)/$(S3S)}
 
 # ---- tests -----------------------------------------------------------------------------------------------------------
 
@@ -186,9 +195,9 @@ test-migration: ## Run the migration command on stock brokers, once target/kafka
 	@[ -d $(TARGET)/kafka/$(KAFKA)/libs ] || { echo "test-migration: no $(TARGET)/kafka/$(KAFKA)/libs: make demo KAFKA=$(KAFKA) fetches it" >&2; exit 1; }
 	@UNDERCROFT_TEST_KAFKA_LIBS=$(CURDIR)/$(TARGET)/kafka/$(KAFKA)/libs \
 	    $(CARGO) test --locked --profile $(PROFILE) --test command_migrate_broker -- --ignored --test-threads 1
-test-stores: build weed azurite fake-gcs $(BROKER_CLASSES) ## Run one behaviour suite over each store, the tests of a server's faults (more: test-faults), and the demo's way against each store that can be started here
+test-stores: build weed azurite fake-gcs s3s $(BROKER_CLASSES) ## Run one behaviour suite over each store, the tests of a server's faults (more: test-faults), and the demo's way against each store that can be started here
 	@$(WITH_WEED) $(WITH_STAND_INS) UNDERCROFT_TEST_STORES=1 $(CARGO) test --locked --profile $(PROFILE) --lib storage::store
-	@$(WITH_WEED) $(WITH_STAND_INS) UNDERCROFT_TEST_STORES=1 $(CARGO) test --locked --profile $(PROFILE) --test stores
+	@$(WITH_WEED) $(WITH_STAND_INS) UNDERCROFT_TEST_STORES=1 $(CARGO) test --locked --profile $(PROFILE) --test stores --test every_store
 	@for store in fs s3 azure gcs; do $(MAKE) --no-print-directory demo STORE=$$store SIZE_MB=$(or $(SIZE_MB),64); done
 
 .PHONY: test-faults

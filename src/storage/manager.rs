@@ -162,6 +162,11 @@ impl StorageManager {
         Self { inner: Arc::new(inner) }
     }
 
+    #[cfg(test)]
+    pub(super) fn disk(&self) -> Option<&super::cache::DiskCache> {
+        self.inner.fetcher.disk()
+    }
+
     fn check_in_background(&self) {
         let manager = self.clone();
         self.inner.runtime.spawn(async move {

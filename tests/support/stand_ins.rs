@@ -1,4 +1,4 @@
-//! Stand-ins of Azure's and Google's stores, started by the tests: Azurite and fake-gcs-server.
+//! Stand-ins of Azure's and Google's stores, and an S3 of another make, started by the tests: Azurite, fake-gcs-server, s3s-fs.
 #![allow(
     clippy::expect_used,
     clippy::panic,
@@ -95,6 +95,19 @@ pub fn fake_gcs() -> Option<StandIn> {
     Some(server)
 }
 
+/// s3s-fs (at once). `None` after saying why not.
+pub fn s3s() -> Option<StandIn> {
+    let program = program("UNDERCROFT_S3S", "s3s-fs is not there: `cargo install s3s-fs --features binary` has it")?;
+    let (port, folder) = (free_port(), tempfile::tempdir().expect("a folder"));
+    let root = folder.path().join("root");
+    // A folder below its root is a bucket.
+    std::fs::create_dir_all(root.join(PLACE)).expect("a bucket");
+    let mut command = Command::new(program);
+    command.args(["--access-key", ACCOUNT, "--secret-key", ACCOUNT_KEY, "--host", "127.0.0.1"]);
+    command.args(["--port", &port.to_string()]).arg(root);
+    Some(start(&mut command, port, folder))
+}
+
 impl StandIn {
     pub fn endpoint(&self) -> String {
         format!("http://127.0.0.1:{}", self.port)
@@ -118,6 +131,19 @@ impl StandIn {
             ("storage.gcs.bucket.name", PLACE.to_owned()),
             ("storage.gcs.endpoint.url", self.endpoint()),
             ("storage.gcs.credentials.default", "false".to_owned()),
+        ]
+    }
+
+    /// Keys of the storage side for this s3s-fs.
+    pub fn s3_keys(&self) -> Vec<(&'static str, String)> {
+        vec![
+            ("storage.backend.class", "s3".to_owned()),
+            ("storage.s3.endpoint.url", self.endpoint()),
+            ("storage.s3.region", "us-east-1".to_owned()),
+            ("storage.s3.bucket.name", PLACE.to_owned()),
+            ("storage.s3.path.style.access.enabled", "true".to_owned()),
+            ("storage.aws.access.key.id", ACCOUNT.to_owned()),
+            ("storage.aws.secret.access.key", ACCOUNT_KEY.to_owned()),
         ]
     }
 

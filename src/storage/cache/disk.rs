@@ -30,10 +30,6 @@ const FILES_MIN: u64 = 4;
 /// Of the two buffers that chunks wait in to be written. More than that comes at once only if the disk is slower than the
 /// store; it is then not kept.
 const BUFFER: usize = 16 << 20;
-/// How long a close waits for chunks to be written.
-const CLOSE_MAX: Duration = Duration::from_secs(2);
-/// How long a read of the disk is waited for: the store is asked then. A good disk needs a few milliseconds.
-const READ_MAX: Duration = Duration::from_secs(1);
 /// Reads of the disk at once. Each holds a thread, also one that nobody waits for any longer, of those that files are read
 /// with for copies too.
 const READS_AT_ONCE: usize = 16;
@@ -66,11 +62,27 @@ fn unpadded(value: &Bytes) -> Option<Bytes> {
     (end <= value.len()).then(|| value.slice(4..end))
 }
 
-/// Where, and how much.
+/// Where, how much, and how long is waited.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in super::super) struct DiskSettings {
     pub(in super::super) path: PathBuf,
     pub(in super::super) bytes: u64,
+    pub(in super::super) patience: DiskPatience,
+}
+
+/// How long the disk is waited for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in super::super) struct DiskPatience {
+    /// A read: the store is asked then. A good disk needs a few milliseconds.
+    pub(in super::super) read: Duration,
+    /// What is being written when the cache closes.
+    pub(in super::super) close: Duration,
+}
+
+impl Default for DiskPatience {
+    fn default() -> Self {
+        Self { read: Duration::from_secs(1), close: Duration::from_secs(2) }
+    }
 }
 
 impl DiskSettings {
@@ -132,6 +144,7 @@ pub(in super::super) struct DiskCache {
     runtime: tokio::runtime::Handle,
     meters: DiskMeters,
     reads: Arc<Semaphore>,
+    patience: DiskPatience,
     rests_until: Mutex<Option<Instant>>,
 }
 
@@ -148,7 +161,7 @@ impl DiskCache {
     /// Opens it in the background. Until it is open it holds nothing.
     pub(in super::super) fn open(settings: DiskSettings, runtime: &tokio::runtime::Handle, meters: DiskMeters) -> Self {
         let open = Arc::new(OnceCell::new());
-        let (cell, path) = (Arc::clone(&open), settings.path.display().to_string());
+        let (cell, path, patience) = (Arc::clone(&open), settings.path.display().to_string(), settings.patience);
         let opening = runtime.spawn(async move {
             match Open::new(settings).await {
                 Ok(opened) => drop(cell.set(opened)),
@@ -164,6 +177,7 @@ impl DiskCache {
             runtime: runtime.clone(),
             meters,
             reads: Arc::new(Semaphore::new(READS_AT_ONCE)),
+            patience,
             rests_until: Mutex::new(None),
         }
     }
@@ -182,7 +196,7 @@ impl DiskCache {
             let _read = reads.acquire_owned().await;
             engine.storage().load(&key).await
         });
-        let Ok(read) = tokio::time::timeout(READ_MAX, read).await else {
+        let Ok(read) = tokio::time::timeout(self.patience.read, read).await else {
             self.rest(open);
             return None;
         };
@@ -201,6 +215,16 @@ impl DiskCache {
         Some(stored)
     }
 
+    /// Once it is open, or will never be.
+    #[cfg(test)]
+    pub(in super::super) async fn opened(&self) -> bool {
+        let opening = self.opening.lock().take();
+        if let Some(opening) = opening {
+            let _ = opening.await;
+        }
+        self.open.get().is_some()
+    }
+
     /// As if the disk took its time over as many reads as there may be: until what comes back is dropped.
     #[cfg(test)]
     pub(super) async fn stall(&self) -> tokio::sync::OwnedSemaphorePermit {
@@ -216,7 +240,7 @@ impl DiskCache {
             tracing::warn!(
                 path = %open.settings.path.display(),
                 "the disk cache did not answer within {} ms: for {} s what it has comes from the store",
-                READ_MAX.as_millis(),
+                self.patience.read.as_millis(),
                 REST.as_secs()
             );
         }
@@ -247,7 +271,7 @@ impl DiskCache {
             let _ = opening.await;
         }
         if let Some(open) = self.open.get() {
-            let _ = tokio::time::timeout(CLOSE_MAX, open.engine.close()).await;
+            let _ = tokio::time::timeout(self.patience.close, open.engine.close()).await;
             drop(open.folder.lock().take());
         }
     }

@@ -12,4 +12,4 @@ mod folder;
 #[cfg(test)]
 mod tests;
 
-pub(super) use disk::{ChunkKey, DiskCache, DiskMeters, DiskSettings};
+pub(super) use disk::{ChunkKey, DiskCache, DiskMeters, DiskPatience, DiskSettings};

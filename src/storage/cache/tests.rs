@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 
-use super::{ChunkKey, DiskCache, DiskMeters, DiskSettings};
+use super::{ChunkKey, DiskCache, DiskMeters, DiskPatience, DiskSettings};
 use crate::model::KafkaUuid;
 
 const MIB: u64 = 1 << 20;
@@ -15,8 +15,15 @@ fn run<T>(test: impl Future<Output = T>) -> T {
     runtime.expect("a runtime").block_on(test)
 }
 
+/// For what has nothing to do with how quick the disk is, as other tests use it, too.
+const PATIENT: DiskPatience = DiskPatience { read: Duration::from_secs(30), close: Duration::from_secs(30) };
+
 fn open(path: &Path, bytes: u64) -> DiskCache {
-    let settings = DiskSettings { path: path.into(), bytes };
+    open_with(path, bytes, PATIENT)
+}
+
+fn open_with(path: &Path, bytes: u64, patience: DiskPatience) -> DiskCache {
+    let settings = DiskSettings { path: path.into(), bytes, patience };
     DiskCache::open(settings, &tokio::runtime::Handle::current(), DiskMeters::default())
 }
 
@@ -62,7 +69,7 @@ fn damage(path: &Path, how: impl Fn(&Path)) {
 fn a_disk_that_does_not_answer_holds_nobody_and_is_let_alone() {
     run(async {
         let folder = tempfile::tempdir().expect("a folder");
-        let cache = open(folder.path(), 64 * MIB);
+        let cache = open_with(folder.path(), 64 * MIB, DiskPatience { read: Duration::from_secs(5), ..PATIENT });
         fill(&cache, 2).await;
         assert_eq!(cache.get(&key(0)).await, Some(chunk(0)));
         let stalled = cache.stall().await;

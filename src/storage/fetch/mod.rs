@@ -136,6 +136,11 @@ impl Fetcher {
         self.blocks.forget(uuid, count);
     }
 
+    #[cfg(test)]
+    pub(super) fn disk(&self) -> Option<&DiskCache> {
+        self.disk.as_deref()
+    }
+
     /// Waits for what is being written to disk, but not for long.
     pub(super) async fn close(&self) {
         if let Some(disk) = &self.disk {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::super::cache::DiskSettings;
+use super::super::cache::{DiskPatience, DiskSettings};
 use super::super::fetch::AheadSettings;
 use super::size;
 use crate::config::{Config, ConfigError, Key, storage as keys};
@@ -91,7 +91,7 @@ pub(super) fn disk(config: &Config) -> Result<Option<DiskSettings>, ConfigError>
         Some(bytes) => bytes,
         None => config.unsigned(&keys::CHUNK_CACHE_DISK_SIZE)?,
     };
-    Ok((bytes > 0).then(|| DiskSettings { path: path.into(), bytes }))
+    Ok((bytes > 0).then(|| DiskSettings { path: path.into(), bytes, patience: DiskPatience::default() }))
 }
 
 /// Whether the class is that of Aiven's cache on disk.

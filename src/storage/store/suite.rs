@@ -210,6 +210,16 @@ async fn s3_behaves() {
     refuses(&with(&keys, &[("storage.s3.bucket.name", "not-there")]), Some(&stranger)).await;
 }
 
+/// Starts s3s-fs, a server of S3 of another make.
+#[tokio::test(flavor = "multi_thread")]
+async fn s3_of_another_make_behaves() {
+    let Some(server) = stand_ins::s3s() else { return };
+    let keys = server.s3_keys();
+    run(&with(&keys, &[]), "suite/", 5 << 20, Parts::Known).await;
+    let stranger = with(&keys, &[("storage.aws.secret.access.key", "wrong")]);
+    refuses(&with(&keys, &[("storage.s3.bucket.name", "not-there")]), Some(&stranger)).await;
+}
+
 fn s3_keys(server: &weed::Weed) -> Vec<(&'static str, String)> {
     vec![
         ("storage.backend.class", "s3".to_owned()),

@@ -1,32 +1,16 @@
 use std::path::Path;
-use std::time::Duration;
 
 use super::ground::{Ground, READ, byte, run};
 use crate::model::SegmentMetadata;
 
 const MIB: usize = 1 << 20;
 
-/// Reads one MiB after the other until one comes from the disk, and hands back how many these were.
-async fn until_disk_is_open(ground: &Ground, segment: &SegmentMetadata) -> usize {
-    for part in 0.. {
-        ground.read(segment, part * MIB, READ).await;
-        if ground.metrics.disk.hits.get() > 0 {
-            return part + 1;
-        }
-        assert!((part + 2) * MIB < segment.size_bytes as usize, "the disk cache never opened");
-        tokio::time::sleep(Duration::from_millis(500)).await;
-    }
-    0
-}
-
 /// A segment read by a manager that is closed since.
 async fn read_once(folder: &Path) -> (Ground, SegmentMetadata) {
     let path = folder.to_str().expect("a name");
     let ground = Ground::new(&[("fetch.chunk.cache.path", path), ("fetch.chunk.cache.disk.size", "100000000")]);
     let segment = ground.segment(0, 12 * MIB).await;
-    // The first bytes may come before the cache is open.
-    ground.store.slow_down(Duration::from_millis(100), 1000);
-    ground.consume(&segment).await;
+    ground.disk_is_open().await;
     ground.consume(&segment).await;
     ground.storage.close().await;
     ground.store.gets.lock().clear();
@@ -40,9 +24,8 @@ fn what_a_manager_has_read_the_next_one_finds_on_disk() {
         let path = folder.path().to_str().expect("a name");
         let (first, segment) = read_once(folder.path()).await;
         let again = first.again(&[("fetch.chunk.cache.path", path), ("fetch.chunk.cache.disk.size", "100000000")]);
-        let read = until_disk_is_open(&again, &segment).await;
-        again.store.gets.lock().clear();
-        for part in read..12 {
+        again.disk_is_open().await;
+        for part in 0..12 {
             again.read(&segment, part * MIB, READ).await;
         }
         let asked = again.store.bytes_asked();
@@ -68,8 +51,8 @@ fn damage_on_disk_is_dropped_and_fetched_again() {
         }
         let again = first.again(&[("fetch.chunk.cache.path", path), ("fetch.chunk.cache.disk.size", "100000000")]);
         // Every byte is checked by the ground.
-        let read = until_disk_is_open(&again, &segment).await;
-        for part in read..12 {
+        again.disk_is_open().await;
+        for part in 0..12 {
             again.read(&segment, part * MIB, READ).await;
         }
         assert!(again.store.bytes_asked() > 0, "nothing was found to be wrong");
@@ -95,7 +78,7 @@ fn chunks_of_an_encrypted_segment_are_encrypted_on_disk() {
             let disk = [("fetch.chunk.cache.path", path), ("fetch.chunk.cache.disk.size", "100000000")];
             let ground = Ground::new(&[pairs, &disk].concat());
             let segment = ground.segment(0, 12 * MIB).await;
-            ground.store.slow_down(Duration::from_millis(100), 1000);
+            ground.disk_is_open().await;
             ground.consume(&segment).await;
             ground.storage.close().await;
             assert!(ground.metrics.disk.bytes_written.get() > 0, "{pairs:?}: nothing came to the disk");

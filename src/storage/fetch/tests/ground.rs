@@ -9,6 +9,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use parking_lot::Mutex;
 
+use super::super::super::cache::DiskPatience;
 use super::super::super::layout::ObjectKey;
 use super::super::super::metrics::StorageMetrics;
 use super::super::super::settings::Settings;
@@ -143,6 +144,12 @@ impl Ground {
         Self { storage, store, metrics, folder: tempfile::tempdir().expect("a folder") }
     }
 
+    /// Waits until the disk cache can be asked.
+    pub(super) async fn disk_is_open(&self) {
+        let disk = self.storage.disk().expect("a disk cache");
+        assert!(disk.opened().await, "it can't be opened");
+    }
+
     /// Copies the `number`th segment of a partition.
     pub(super) async fn segment(&self, number: u8, bytes: usize) -> SegmentMetadata {
         let log = self.folder.path().join(format!("{number}.log"));
@@ -211,7 +218,12 @@ fn settings(pairs: &[(&str, &str)]) -> Settings {
     let mut config = Config::new();
     config.set("storage.backend.class", "memory");
     pairs.iter().for_each(|(key, value)| config.set(key, value));
-    Settings::parse(&config).expect("settings")
+    let mut settings = Settings::parse(&config).expect("settings");
+    if let Some(disk) = &mut settings.disk {
+        // What is tested is not how quick the disk is, which other tests use, too.
+        disk.patience = DiskPatience { read: Duration::from_secs(30), close: Duration::from_secs(30) };
+    }
+    settings
 }
 
 pub(super) fn run<T>(test: impl Future<Output = T>) -> T {
