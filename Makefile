@@ -189,6 +189,7 @@ test-migration: ## Run the migration command on stock brokers, once target/kafka
 test-stores: build weed azurite fake-gcs $(BROKER_CLASSES) ## Run one behaviour suite over each store, the tests of a server's faults (more: test-faults), and the demo's way against each store that can be started here
 	@$(WITH_WEED) $(WITH_STAND_INS) UNDERCROFT_TEST_STORES=1 $(CARGO) test --locked --profile $(PROFILE) --lib storage::store
 	@$(WITH_WEED) $(WITH_STAND_INS) UNDERCROFT_TEST_STORES=1 $(CARGO) test --locked --profile $(PROFILE) --test stores
+	@MAKE="$(MAKE)" scripts/run-tests.sh stores
 	@for store in fs s3 azure gcs; do $(MAKE) --no-print-directory demo STORE=$$store SIZE_MB=$(or $(SIZE_MB),64); done
 
 .PHONY: test-faults
@@ -212,7 +213,7 @@ test-model-faults: | preflight ## Break each rule of the metadata log in turn an
 OLDEST_KAFKA := 3.9.2
 OLDEST_TESTS := CrashPointsIT,MigrationIT,CustomMetadataIT
 
-.PHONY: suite-rust suite-abi suite-java suite-broker suite-broker-all suite-cluster suite-cluster-oldest
+.PHONY: suite-rust suite-abi suite-java suite-broker suite-broker-all suite-cluster suite-stores suite-cluster-oldest
 suite-rust:
 	@$(WITH_WEED) $(CARGO) test --locked --profile $(PROFILE) --no-fail-fast
 suite-abi:
@@ -225,7 +226,9 @@ suite-broker:
 suite-broker-all:
 	@$(MAVEN) -f tests/broker/pom.xml test $(BROKER_PROPERTIES)
 suite-cluster:
-	@$(MAVEN) -f tests/broker/pom.xml test $(BROKER_PROPERTIES) -Dtest='$(or $(CLUSTER_TEST),io.undercroft.broker.cluster.*IT)'
+	@$(MAVEN) -f tests/broker/pom.xml test $(BROKER_PROPERTIES) -Dtest='$(or $(CLUSTER_TEST),io.undercroft.broker.cluster.*IT,!*OnEachStoreIT)'
+suite-stores:
+	@$(WITH_STAND_INS) $(MAVEN) -f tests/broker/pom.xml test $(BROKER_PROPERTIES) -Dtest='$(or $(STORES_TEST),*OnEachStoreIT)'
 suite-cluster-oldest:
 	@KAFKA=$(OLDEST_KAFKA) $(MAVEN) -f tests/broker/pom.xml test $(BROKER_PROPERTIES) -Dtest='$(OLDEST_TESTS)'
 
