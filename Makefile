@@ -186,7 +186,7 @@ test-migration: ## Run the migration command on stock brokers, once target/kafka
 	@[ -d $(TARGET)/kafka/$(KAFKA)/libs ] || { echo "test-migration: no $(TARGET)/kafka/$(KAFKA)/libs: make demo KAFKA=$(KAFKA) fetches it" >&2; exit 1; }
 	@UNDERCROFT_TEST_KAFKA_LIBS=$(CURDIR)/$(TARGET)/kafka/$(KAFKA)/libs \
 	    $(CARGO) test --locked --profile $(PROFILE) --test command_migrate_broker -- --ignored --test-threads 1
-test-stores: build weed azurite fake-gcs $(BROKER_CLASSES) ## Run one behaviour suite over each store, the tests of a server's faults (more: test-faults), and the demo's way against each store that can be started here
+test-stores: build weed azurite fake-gcs $(BROKER_CLASSES) ## Run one behaviour suite over each store, the tests of a server's faults (more: test-faults), transactions and killed uploads on a broker over each, and the demo's way against each store that can be started here (half an hour)
 	@$(WITH_WEED) $(WITH_STAND_INS) UNDERCROFT_TEST_STORES=1 $(CARGO) test --locked --profile $(PROFILE) --lib storage::store
 	@$(WITH_WEED) $(WITH_STAND_INS) UNDERCROFT_TEST_STORES=1 $(CARGO) test --locked --profile $(PROFILE) --test stores
 	@MAKE="$(MAKE)" scripts/run-tests.sh stores

@@ -142,6 +142,8 @@ public final class Transactions {
             p.put("bootstrap.servers", bootstrap);
             p.put("transactional.id", topic + "-" + id);
             p.put("transaction.timeout.ms", "300000");
+            // As in TieredTopic.
+            p.put("max.in.flight.requests.per.connection", "1");
             p.put("delivery.timeout.ms", "120000");
             producer = new KafkaProducer<>(p, new ByteArraySerializer(), new ByteArraySerializer());
             producer.initTransactions();
