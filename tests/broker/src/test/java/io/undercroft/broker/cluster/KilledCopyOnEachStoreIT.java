@@ -17,6 +17,7 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.util.Map;
 import java.util.Set;
+import java.util.TreeSet;
 import java.util.stream.Collectors;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -56,9 +57,8 @@ class KilledCopyOnEachStoreIT {
                 topic.produce(segmentMiB * 1_100L);
                 Await.until("a copy that is stuck in the middle", Cluster.SOON, () -> link.isStuck()
                         && MetadataTopic.adds(cluster.bootstrap(), name) > adds && (!kind.equals("s3") || !unfinished(server).isEmpty()));
-                Set<String> whole = server.objects().keySet().stream().filter(o -> !isUnfinished(o)).collect(Collectors.toSet());
-                assertEquals(before, whole, "an object that isn't whole");
-                Progress.show("%s: killing the broker; unfinished in the store: %s", name, unfinished(server));
+                mustHaveNoObjectBut(before, kind, server);
+                Progress.show("%s: killing the broker", name);
                 cluster.broker(1).kill();
                 link.flow();
                 cluster.broker(1).start();
@@ -67,6 +67,7 @@ class KilledCopyOnEachStoreIT {
 
                 cluster.set(name, Map.of("local.retention.ms", "1000"));
                 EndState.await(cluster, topic);
+                assertEquals(Map.of("Value", 0.0), EndState.danglingGauge(cluster.broker(1), name));
                 assertEquals(Set.of(), unfinished(server));
                 Set<String> after = server.objects().keySet();
                 assertEquals(state(cluster, name, MetadataTopic.FINISHED) * each, after.size(), after::toString);
@@ -76,6 +77,15 @@ class KilledCopyOnEachStoreIT {
                 Progress.show("%s: all is read back, %d objects in the end, and none after the topic", name, after.size());
             }
         }
+    }
+
+    private static void mustHaveNoObjectBut(Set<String> known, String kind, Store store) throws IOException {
+        if (kind.equals("gcs")) {
+            return; // fake-gcs-server answers nobody while it takes an object
+        }
+        Set<String> whole = new TreeSet<>(store.objects().keySet());
+        whole.removeIf(KilledCopyOnEachStoreIT::isUnfinished);
+        assertEquals(known, whole, "an object that isn't whole");
     }
 
     private static long state(Cluster cluster, String topic, int state) {
