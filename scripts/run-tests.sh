@@ -12,6 +12,18 @@ mkdir -p "$logs"
 all_passed=0
 all_failed=0
 
+# What each failed test said, by its runner's own marks: cargo's sections, Maven's errors, our own "FAIL".
+failures() {
+    echo "==> failed in $1:"
+    sed 's/\x1b\[[0-9;]*m//g' "$2" | awk '
+        /^---- .* ----$/ { left = 15 }
+        /^failures:$/ { left = 0 }
+        left > 0 { left--; if (NF) print "    " $0; next }
+        /^\[ERROR\] +[A-Za-z]|^not ok|^FAIL|^error(\[|:)/ { print "    " $0 }' | cut -c1-300 | head -60
+}
+
+said=$logs/failures.txt
+: > "$said"
 for suite in "$@"; do
     log=$logs/$suite.log
     status=0
@@ -36,9 +48,12 @@ for suite in "$@"; do
         failed=1
     fi
     echo "    $suite: $passed passed, $failed failed"
+    # Said again below, where whoever sees only the end of the output sees it.
+    [ "$failed" -eq 0 ] || failures "$suite" "$log" >> "$said"
     all_passed=$((all_passed + passed))
     all_failed=$((all_failed + failed))
 done
 
+cat "$said"
 echo "$all_passed passed, $all_failed failed"
 [ "$all_failed" -eq 0 ]

@@ -115,7 +115,7 @@ fn of_connection_string(text: &str) -> Result<Account, &'static str> {
         name.as_ref().map(|name| format!("{scheme}://{name}.blob.{suffix}"))
     };
     let endpoint = field("BlobEndpoint").or_else(of_suffix);
-    if endpoint.as_deref().is_none_or(|url| reqwest::Url::parse(url).is_err()) {
+    if endpoint.as_deref().is_none_or(|url| !super::http::is_url(url)) {
         return Err("it has neither an account nor an endpoint for blobs");
     }
     let endpoint = endpoint.map(|url| url.trim_end_matches('/').to_owned());

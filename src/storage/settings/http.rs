@@ -75,7 +75,7 @@ fn proxy(config: &Config) -> Result<Option<ProxySettings>, ConfigError> {
     let port =
         config.integer(&keys::PROXY_PORT)?.ok_or_else(|| ConfigError::missing(&keys::PROXY_PORT, "its host is set"))?;
     let url = format!("{scheme}://{host}:{port}");
-    if host.contains(['/', '@']) || reqwest::Url::parse(&url).is_err() {
+    if host.contains(['/', '@']) || !is_url(&url) {
         return Err(ConfigError::bad_value(&keys::PROXY_HOST, &host, "not a host's name or address"));
     }
     let login = match (own(config, &keys::PROXY_USER), own(config, &keys::PROXY_PASSWORD)) {
@@ -91,10 +91,16 @@ pub(super) fn own(config: &Config, key: &'static Key) -> Option<String> {
     config.text(key).filter(|value| !value.is_empty()).map(str::to_owned)
 }
 
+/// Whether it names a scheme and a host.
+pub(super) fn is_url(text: &str) -> bool {
+    let has_host = |url: http::Uri| url.scheme().is_some() && url.host().is_some_and(|host| !host.is_empty());
+    text.parse().is_ok_and(has_host)
+}
+
 /// An endpoint, if one is set, that is a URL.
 pub(super) fn endpoint(config: &Config, key: &'static Key) -> Result<Option<String>, ConfigError> {
     let endpoint = own(config, key);
-    if let Some(url) = endpoint.as_deref().filter(|url| reqwest::Url::parse(url).is_err() || !url.starts_with("http")) {
+    if let Some(url) = endpoint.as_deref().filter(|url| !is_url(url) || !url.starts_with("http")) {
         return Err(ConfigError::BadValue {
             key: key.name.to_owned(),
             value: url.to_owned(),

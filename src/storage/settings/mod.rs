@@ -21,7 +21,7 @@ use crate::config::{Config, ConfigError, Side, storage as keys};
 pub(super) use azure::{AzureLogin, AzureSettings};
 pub(super) use fetch::FetchSettings;
 pub(super) use gcs::{GcsSettings, GoogleLogin};
-pub(super) use http::HttpSettings;
+pub(super) use http::{HttpSettings, ProxySettings};
 pub(super) use s3::{AwsLogin, S3Encryption, S3Settings};
 pub(super) use store::{CallSettings, StoreKind, StoreSettings};
 pub(super) use transform::{LayoutChoice, TransformSettings};

@@ -26,7 +26,7 @@ impl HttpTransport for Counted {
         let answer = self.inner.fetch(request).await;
         let ending = match &answer {
             Ok(response) => Ending::Status(response.status().as_u16()),
-            // What our own bound says (`http`); reqwest says "send http request" of everything else.
+            // What our own bound says (`http`), which says "send http request" of everything else.
             Err(error) if error.message().starts_with("no answer within") => Ending::Late,
             Err(_) => Ending::Broken,
         };
