@@ -195,9 +195,10 @@ test-migration: ## Run the migration command on stock brokers, once target/kafka
 	@[ -d $(TARGET)/kafka/$(KAFKA)/libs ] || { echo "test-migration: no $(TARGET)/kafka/$(KAFKA)/libs: make demo KAFKA=$(KAFKA) fetches it" >&2; exit 1; }
 	@UNDERCROFT_TEST_KAFKA_LIBS=$(CURDIR)/$(TARGET)/kafka/$(KAFKA)/libs \
 	    $(CARGO) test --locked --profile $(PROFILE) --test command_migrate_broker -- --ignored --test-threads 1
-test-stores: build weed azurite fake-gcs s3s $(BROKER_CLASSES) ## Run one behaviour suite over each store, the tests of a server's faults (more: test-faults), and the demo's way against each store that can be started here
+test-stores: build weed azurite fake-gcs s3s $(BROKER_CLASSES) ## Run one behaviour suite over each store, the tests of a server's faults (more: test-faults), transactions and killed uploads on a broker over each, and the demo's way against each store that can be started here (half an hour)
 	@$(WITH_WEED) $(WITH_STAND_INS) UNDERCROFT_TEST_STORES=1 $(CARGO) test --locked --profile $(PROFILE) --lib storage::store
 	@$(WITH_WEED) $(WITH_STAND_INS) UNDERCROFT_TEST_STORES=1 $(CARGO) test --locked --profile $(PROFILE) --test stores --test every_store
+	@MAKE="$(MAKE)" scripts/run-tests.sh stores
 	@for store in fs s3 azure gcs; do $(MAKE) --no-print-directory demo STORE=$$store SIZE_MB=$(or $(SIZE_MB),64); done
 
 .PHONY: test-faults
@@ -221,7 +222,7 @@ test-model-faults: | preflight ## Break each rule of the metadata log in turn an
 OLDEST_KAFKA := 3.9.2
 OLDEST_TESTS := CrashPointsIT,MigrationIT,CustomMetadataIT
 
-.PHONY: suite-rust suite-abi suite-java suite-broker suite-broker-all suite-cluster suite-cluster-oldest
+.PHONY: suite-rust suite-abi suite-java suite-broker suite-broker-all suite-cluster suite-stores suite-cluster-oldest
 suite-rust:
 	@$(WITH_WEED) $(CARGO) test --locked --profile $(PROFILE) --no-fail-fast
 suite-abi:
@@ -234,7 +235,9 @@ suite-broker:
 suite-broker-all:
 	@$(MAVEN) -f tests/broker/pom.xml test $(BROKER_PROPERTIES)
 suite-cluster:
-	@$(MAVEN) -f tests/broker/pom.xml test $(BROKER_PROPERTIES) -Dtest='$(or $(CLUSTER_TEST),io.undercroft.broker.cluster.*IT)'
+	@$(MAVEN) -f tests/broker/pom.xml test $(BROKER_PROPERTIES) -Dtest='$(or $(CLUSTER_TEST),io.undercroft.broker.cluster.*IT,!*OnEachStoreIT)'
+suite-stores:
+	@$(WITH_STAND_INS) $(MAVEN) -f tests/broker/pom.xml test $(BROKER_PROPERTIES) -Dtest='$(or $(STORES_TEST),*OnEachStoreIT)'
 suite-cluster-oldest:
 	@KAFKA=$(OLDEST_KAFKA) $(MAVEN) -f tests/broker/pom.xml test $(BROKER_PROPERTIES) -Dtest='$(OLDEST_TESTS)'
 

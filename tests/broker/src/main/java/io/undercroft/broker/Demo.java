@@ -82,16 +82,8 @@ public final class Demo {
             // The folder must be there: the plugin creates no root, lest an unmounted disk be filled by mistake.
             return new FolderStore(java.nio.file.Files.createDirectories(folder.resolve("store")), options.standIn());
         }
-        if (options.store().equals("azure")) {
-            Progress.step("starting Azurite");
-            return StandIn.azure(folder.resolve("azurite"));
-        }
-        if (options.store().equals("gcs")) {
-            Progress.step("starting fake-gcs-server");
-            return StandIn.gcs(folder.resolve("gcs"));
-        }
-        Progress.step("starting SeaweedFS");
-        return Seaweed.start(folder.resolve("weed"), "undercroft-demo");
+        Progress.step("starting a server for store %s", options.store());
+        return StoreServer.start(options.store(), folder);
     }
 
     private void flow(Path folder) throws Exception {

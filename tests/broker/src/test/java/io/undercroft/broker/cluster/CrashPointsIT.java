@@ -10,9 +10,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
-import org.apache.kafka.clients.admin.AlterConfigOp;
-import org.apache.kafka.clients.admin.ConfigEntry;
-import org.apache.kafka.common.config.ConfigResource;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
@@ -210,10 +207,7 @@ class CrashPointsIT {
 
     /** All of its segments are too old from now on. */
     private static void expire(String topic) throws Exception {
-        List<AlterConfigOp> settings = List.of(
-                new AlterConfigOp(new ConfigEntry("local.retention.ms", "500"), AlterConfigOp.OpType.SET),
-                new AlterConfigOp(new ConfigEntry("retention.ms", "1000"), AlterConfigOp.OpType.SET));
-        cluster.admin().incrementalAlterConfigs(Map.of(new ConfigResource(ConfigResource.Type.TOPIC, topic), settings)).all().get();
+        cluster.set(topic, Map.of("local.retention.ms", "500", "retention.ms", "1000"));
     }
 
     /** A topic for each step, led by broker 1. */

@@ -48,8 +48,11 @@ final class EndState {
 
     /** What the broker's gauge says of a topic; 0 if it has none. */
     static double dangling(Broker broker, String topic) throws Exception {
-        Map<String, Double> found = Jmx.numbers(broker.jmxPort(),
-                "kafka.server:type=BrokerTopicMetrics,name=DanglingRemoteLogCount,topic=" + topic);
-        return found.getOrDefault("Value", 0.0);
+        return danglingGauge(broker, topic).getOrDefault("Value", 0.0);
+    }
+
+    /** The gauge's attribute {@code Value}, if the broker leads a partition of the topic. */
+    static Map<String, Double> danglingGauge(Broker broker, String topic) throws Exception {
+        return Jmx.numbers(broker.jmxPort(), "kafka.server:type=BrokerTopicMetrics,name=DanglingRemoteLogCount,topic=" + topic);
     }
 }

@@ -76,6 +76,11 @@ final class MetadataTopic {
         return lines;
     }
 
+    /** How many copies of a topic's segments were begun, as far as the topic still tells. */
+    static long adds(String bootstrap, String topic) {
+        return read(bootstrap).stream().filter(l -> l.isAdd() && topic.equals(l.topic())).count();
+    }
+
     private static Line parse(ConsumerRecord<byte[], byte[]> r) {
         String key = r.key() == null ? null : new String(r.key(), StandardCharsets.UTF_8);
         if (r.value() == null) {

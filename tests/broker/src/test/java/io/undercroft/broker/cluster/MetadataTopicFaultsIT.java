@@ -13,14 +13,11 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
-import org.apache.kafka.clients.admin.AlterConfigOp;
-import org.apache.kafka.clients.admin.ConfigEntry;
 import org.apache.kafka.clients.admin.NewPartitionReassignment;
 import org.apache.kafka.clients.admin.NewPartitions;
 import org.apache.kafka.clients.admin.NewTopic;
 import org.apache.kafka.clients.admin.OffsetSpec;
 import org.apache.kafka.common.TopicPartition;
-import org.apache.kafka.common.config.ConfigResource;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -199,9 +196,7 @@ class MetadataTopicFaultsIT {
     }
 
     private static void policy(Cluster cluster, String policy) throws Exception {
-        ConfigResource topic = new ConfigResource(ConfigResource.Type.TOPIC, Cluster.METADATA_TOPIC);
-        cluster.admin().incrementalAlterConfigs(Map.of(topic, List.of(new AlterConfigOp(new ConfigEntry("cleanup.policy", policy),
-                AlterConfigOp.OpType.SET)))).all().get();
+        cluster.set(Cluster.METADATA_TOPIC, Map.of("cleanup.policy", policy));
     }
 
     private static List<MetadataTopic.Segment> unfinished(Cluster cluster, String topic) {

@@ -20,10 +20,6 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.TimeUnit;
-import java.util.stream.Collectors;
-import org.apache.kafka.clients.admin.AlterConfigOp;
-import org.apache.kafka.clients.admin.ConfigEntry;
-import org.apache.kafka.common.config.ConfigResource;
 import org.junit.jupiter.api.Test;
 
 /** From a stock cluster's history to a compacted topic, by the operator's command. About three minutes. */
@@ -115,20 +111,14 @@ class MigrationIT {
 
     /** What a cleaner needs to come at once instead of in hours. */
     private static void clean(Cluster cluster) throws Exception {
-        set(cluster, Cluster.METADATA_TOPIC, Map.of("min.cleanable.dirty.ratio", "0.001", "max.compaction.lag.ms", "3000",
+        cluster.set(Cluster.METADATA_TOPIC, Map.of("min.cleanable.dirty.ratio", "0.001", "max.compaction.lag.ms", "3000",
                 "segment.ms", "3000"));
     }
 
     private static void retain(Cluster cluster, String topic, long bytes) throws Exception {
-        set(cluster, topic, Map.of("retention.bytes", Long.toString(bytes)));
+        cluster.set(topic, Map.of("retention.bytes", Long.toString(bytes)));
         Await.until(topic + " to have shrunk", Cluster.SOON, () -> MetadataTopic.segments(MetadataTopic.read(cluster.bootstrap()), topic)
                 .values().stream().anyMatch(s -> s.state() == MetadataTopic.DELETE_FINISHED));
-    }
-
-    private static void set(Cluster cluster, String topic, Map<String, String> settings) throws Exception {
-        List<AlterConfigOp> operations = settings.entrySet().stream()
-                .map(e -> new AlterConfigOp(new ConfigEntry(e.getKey(), e.getValue()), AlterConfigOp.OpType.SET)).collect(Collectors.toList());
-        cluster.admin().incrementalAlterConfigs(Map.of(new ConfigResource(ConfigResource.Type.TOPIC, topic), operations)).all().get();
     }
 
     private record Run(int code, String output) {}

@@ -40,11 +40,11 @@ class StoreOutageIT {
                 TieredTopic topic = TieredTopic.create(cluster, test, PARTITIONS, 1 << 20, 1000)) {
             topic.produce(EACH);
             topic.awaitOnlyRemote(Cluster.SOON);
-            long before = adds(cluster, topic);
+            long before = MetadataTopic.adds(cluster.bootstrap(), topic.name());
             weed.stop();
             topic.produce(EACH);
             Thread.sleep(AN_HOUR.toMillis());
-            double attempts = (double) (adds(cluster, topic) - before) / PARTITIONS;
+            double attempts = (double) (MetadataTopic.adds(cluster.bootstrap(), topic.name()) - before) / PARTITIONS;
             weed.launch();
             topic.awaitOnlyRemote(EndState.LIMIT);
             if (mustEndWell) {
@@ -122,10 +122,10 @@ class StoreOutageIT {
                 topic.produce(EACH);
                 topic.awaitOnlyRemote(Cluster.SOON);
                 int objects = weed.objects().size();
-                long adds = adds(cluster, topic);
+                long adds = MetadataTopic.adds(cluster.bootstrap(), topic.name());
                 link.stickAfter(1 << 19);
                 topic.produce(EACH);
-                Await.until("half of a segment to be in the store", Cluster.SOON, () -> link.isStuck() && adds(cluster, topic) > adds);
+                Await.until("half of a segment to be in the store", Cluster.SOON, () -> link.isStuck() && MetadataTopic.adds(cluster.bootstrap(), topic.name()) > adds);
                 assertEquals(objects, weed.objects().size(), "an object that isn't whole");
                 cluster.broker(1).kill();
                 cluster.awaitLeader(topic.name(), 0, leader -> leader != 1, "another broker");
@@ -135,9 +135,5 @@ class StoreOutageIT {
                 EndState.await(cluster, topic);
             }
         }
-    }
-
-    private static long adds(Cluster cluster, TieredTopic topic) {
-        return MetadataTopic.read(cluster.bootstrap()).stream().filter(l -> l.isAdd() && topic.name().equals(l.topic())).count();
     }
 }
