@@ -279,8 +279,9 @@ fn inspect_refuses_what_is_no_whole_object_and_names_the_file() {
     }
     let (code, error) = failure(&["object", "inspect", "/no/such/file"]);
     assert!(code == Some(1) && error.starts_with("undercroft: /no/such/file: No such file"), "{error}");
+    // Whether it is whole can't be told.
     let (code, error) = failure(&["object", "inspect", folder.path().to_str().expect("UTF-8")]);
-    assert!(code == Some(1) && error.ends_with("not a file\n"), "{error}");
+    assert!(code == Some(2) && error.ends_with("it is not a file but a folder\n"), "{error}");
 }
 
 /// Standard output and exit code of `undercroft config check` over a file of these lines.

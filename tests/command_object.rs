@@ -410,4 +410,84 @@ fn inspect_reads_files_and_objects_of_both_layouts() {
     change(&bucket.object("rsm-manifest"), |bytes| bytes.truncate(100));
     let cut = of_file(&bucket.object("rsm-manifest"));
     assert!(String::from_utf8_lossy(&cut.stderr).contains(": not a manifest: no JSON: "));
+    assert_eq!(cut.status.code(), Some(1));
+    // One that is no manifest by its size alone is not read.
+    let manifest = bucket.object("rsm-manifest");
+    fs::File::create(&manifest).expect("created").set_len((16 << 20) + 1).expect("sparse");
+    let error = String::from_utf8_lossy(&of_file(&manifest).stderr).into_owned();
+    assert!(error.contains("it has more than 16777216 bytes"), "{error}");
+    let name = format!("p/{MAIN}.rsm-manifest");
+    let output = bucket.command("inspect", &[&name]);
+    let error = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.code() == Some(1) && error.contains("it has more than 16777216 bytes"), "{error}");
+    // Any of the three will do, if the manifest is there.
+    let bucket = Bucket::new().aiven("kafka4/m3");
+    for suffix in SUFFIXES {
+        let text = String::from_utf8(of_file(&bucket.object(suffix)).stdout).expect("UTF-8");
+        assert!(text.contains("key pair key1"), "{suffix}: {text}");
+    }
+    fs::remove_file(bucket.object("rsm-manifest")).expect("removed");
+    for suffix in ["log", "indexes"] {
+        let alone = of_file(&bucket.object(suffix));
+        let error = String::from_utf8_lossy(&alone.stderr).into_owned();
+        assert_eq!(alone.status.code(), Some(1), "{error}");
+        assert!(error.contains("layout `aiven`") && error.contains(".rsm-manifest: "), "{error}");
+    }
+}
+
+#[test]
+fn inspect_tells_what_could_not_be_told_from_what_is_damaged_or_gone() {
+    let code = |bucket: &Bucket, object: &str| {
+        let output = bucket.command("inspect", &[object]);
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    let (bucket, name) = (Bucket::new().aiven("kafka4/m2"), format!("p/{MAIN}.log"));
+    assert_eq!(code(&bucket, &name).0, Some(0));
+    // Its prefix is not the configured one.
+    let text = fs::read_to_string(bucket.config()).expect("there");
+    fs::write(bucket.config(), text.replace("key.prefix=p/", "key.prefix=other")).expect("written");
+    assert_eq!(code(&bucket, &name).0, Some(0));
+    change(&bucket.object("rsm-manifest"), |bytes| bytes.truncate(100));
+    let (status, error) = code(&bucket, &name);
+    assert!(status == Some(1) && error.contains("is corrupt"), "{error}");
+    fs::remove_file(bucket.object("rsm-manifest")).expect("removed");
+    let (status, error) = code(&bucket, &name);
+    assert!(status == Some(1) && error.contains("not there"), "{error}");
+    fs::remove_dir_all(bucket.root()).expect("removed");
+    let (status, error) = code(&bucket, &name);
+    assert!(status == Some(2) && error.contains("mount its disk"), "{error}");
+    fs::write(bucket.config(), "rsm.config.storage.backend.class=floppy\n").expect("written");
+    assert_eq!(code(&bucket, &name).0, Some(2));
+}
+
+#[test]
+fn what_cannot_be_listed_is_named_behind_all_that_can() {
+    let bucket = Bucket::new().aiven("kafka4/m2").compact("orders", 1000);
+    std::os::unix::fs::symlink("..", bucket.root().join("p/up")).expect("linked");
+    let ran = bucket.json("list", &[]);
+    let segments = ran.lines.iter().filter(|row| row["type"] == "segment").count();
+    assert_eq!((ran.code, segments), (Some(2), 2), "{:?}", ran.lines);
+    assert!(ran.error.contains("`p/up/p/`") && ran.error.contains("leads back"), "{}", ran.error);
+    assert!(ran.lines.iter().all(|row| row["type"] != "summary"), "{:?}", ran.lines);
+    let ran = bucket.verify(&["--heavy"]);
+    assert_eq!((ran.code, &ran.summary()["good"]), (Some(2), &2.into()), "{:?}", ran.lines);
+    assert!(ran.summary()["cutShort"].is_string());
+}
+
+#[test]
+fn no_name_of_an_object_steers_a_terminal() {
+    let bucket = Bucket::new();
+    let name = "p/\u{1b}[2J\nGOOD all\u{9b}\u{202e}x";
+    fs::create_dir_all(bucket.root().join("p")).expect("created");
+    fs::write(bucket.root().join(name), "x").expect("written");
+    for subcommand in ["list", "verify"] {
+        let out = String::from_utf8(bucket.command(subcommand, &[]).stdout).expect("UTF-8");
+        assert!(out.contains("p/\\u001b[2J\\nGOOD all\\u009b\\u202ex"), "{out}");
+        assert!(out.chars().all(|c| c == '\n' || !c.is_control() && c != '\u{202e}'), "{out}");
+        let ran = bucket.json(subcommand, &[]);
+        assert_eq!(ran.lines[0]["object"], name, "JSON has the name itself");
+    }
+    let output = bucket.command("inspect", &["p/\u{1b}[2J.ucseg"]);
+    let error = String::from_utf8(output.stderr).expect("UTF-8");
+    assert!(error.contains("\\u001b[2J") && !error.contains('\u{1b}'), "{error}");
 }

@@ -10,6 +10,7 @@ mod clients;
 mod key;
 mod metadata_keys;
 mod reference;
+mod shown;
 mod storage_keys;
 mod store_keys;
 mod understanding;
@@ -20,7 +21,8 @@ pub use clients::{
 };
 pub use key::{Key, Kind, Side};
 pub use reference::{markdown, markdown_of, near_miss};
-pub use understanding::{KeyFate, UnderstoodKey, understood};
+pub use shown::{quoted, visible, visible_lines};
+pub use understanding::{KeyFate, StoragePairs, UnderstoodKey};
 pub use values::{Config, ConfigError, Warning};
 
 /// Keys of the metadata side, without the broker's prefix `rlmm.config.`.

@@ -67,27 +67,40 @@ pub(super) fn nearest(name: &str, side: Side, known: &[&'static Key]) -> Option<
         .iter()
         .filter(|key| key.side == side)
         .filter_map(|key| {
-            let steps = distance(name, key.name);
-            let is_near = steps * 5 <= key.name.len() || is_part_of(name, key.name) || is_part_of(key.name, name);
-            is_near.then_some((steps, key.name))
+            let steps = if is_part_of(name, key.name) || is_part_of(key.name, name) {
+                name.len().abs_diff(key.name.len())
+            } else {
+                distance(name, key.name, key.name.len() / 5)?
+            };
+            Some((steps, key.name))
         })
         .min()
         .map(|(_, known)| known)
 }
 
-/// Edits (insert, delete, replace a byte) that turn `a` into `b`.
-fn distance(a: &str, b: &str) -> usize {
-    let mut row: Vec<usize> = (0..=b.len()).collect();
+/// Edits (insert, delete, replace a byte) that turn `a` into `b`, if there are at most `max`. What is more is not counted: a file may
+/// have many names that are like none.
+fn distance(a: &str, b: &str, max: usize) -> Option<usize> {
+    if a.len().abs_diff(b.len()) > max {
+        return None;
+    }
+    // Cells further than `max` from the diagonal need more edits than that.
+    let far = max + 1;
+    let mut row: Vec<usize> = (0..=b.len()).map(|j| j.min(far)).collect();
     for (i, x) in a.bytes().enumerate() {
-        let mut diagonal = i;
-        row[0] = i + 1;
-        for (j, y) in b.bytes().enumerate() {
-            let replaced = diagonal + usize::from(x != y);
+        let (from, to) = (i.saturating_sub(max), b.len().min(i + max + 1));
+        let mut diagonal = row[from];
+        row[from] = if from == 0 { (i + 1).min(far) } else { far };
+        for j in from..to {
+            let replaced = diagonal + usize::from(x != b.as_bytes()[j]);
             diagonal = row[j + 1];
-            row[j + 1] = replaced.min(diagonal + 1).min(row[j] + 1);
+            row[j + 1] = replaced.min(diagonal + 1).min(row[j] + 1).min(far);
+        }
+        if row[from..=to].iter().all(|&edits| edits == far) {
+            return None;
         }
     }
-    row[b.len()]
+    Some(row[b.len()]).filter(|&edits| edits <= max)
 }
 
 #[cfg(test)]
@@ -130,7 +143,10 @@ mod tests {
     fn distance_counts_edits() {
         for (a, b, edits) in [("", "", 0), ("abc", "", 3), ("", "abc", 3), ("kitten", "sitting", 3), ("a.b", "a-b", 1)]
         {
-            assert_eq!(distance(a, b), edits, "{a} {b}");
+            assert_eq!(distance(a, b, 10), Some(edits), "{a} {b}");
+            for max in 0..edits {
+                assert_eq!(distance(a, b, max), None, "{a} {b} {max}");
+            }
         }
     }
 

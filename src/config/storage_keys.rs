@@ -275,7 +275,7 @@ pub static CHUNK_CACHE_SIZE: Key = key(
     "fetch.chunk.cache.size",
     at_least(-1),
     Some("67108864"),
-    "Bytes of data that are kept in memory for later reads. -1 has no bound. A few MiB per consumer that reads old data are what matters. Less than 16 times `fetch.window.bytes.min`, 0 too, counts as that: what a broker gave up waiting for must be there when it asks again.",
+    "Bytes of data that are kept in memory for later reads. -1 has no bound. A few MiB per consumer that reads old data are what matters. Less than 16 times `fetch.window.bytes.min`, 0 too, counts as that: what a broker gave up waiting for must be there when it asks again. Where `fetch.chunk.cache.class` is Aiven's `DiskChunkCache` it means bytes on disk, as there, and 64 MiB are kept in memory.",
 );
 /// Folder of chunks on disk.
 pub static CHUNK_CACHE_PATH: Key = key(

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use super::key::HIDDEN;
 use super::reference::nearest;
+use super::shown::without_secrets;
 use super::{Key, Kind, Side};
 
 /// Why a configuration cannot be used. Every message names the key; a password's value is never in it.
@@ -73,7 +74,7 @@ impl fmt::Debug for Config {
         let known = super::all();
         let shown = self.values.iter().map(|(name, value)| {
             let key = known.iter().find(|key| key.name == name);
-            (name, key.map_or(HIDDEN, |key| key.shown(value)))
+            (name, key.map_or(HIDDEN.into(), |key| without_secrets(key.shown(value))))
         });
         f.debug_map().entries(shown).finish()
     }

@@ -47,6 +47,25 @@ pub struct PreflightStep {
     pub is_optional: bool,
 }
 
+/// What a configuration says, before its store is asked anything.
+#[derive(Debug)]
+pub struct CheckedConfig {
+    /// The store in words.
+    pub store: String,
+    /// What changes nothing, or won't work, as the log has it at the start.
+    pub warnings: Vec<String>,
+}
+
+/// Sets up everything that a manager is made of, as a broker's start does, and asks nobody anything. Files of keys and certificates
+/// are read.
+///
+/// # Errors
+/// [`StorageError`] that the start of a manager would end with.
+pub fn check_config(config: &Config, env: &StorageEnv) -> Result<CheckedConfig, StorageError> {
+    let Opened { warnings, store, .. } = Opened::to_write(config, env)?;
+    Ok(CheckedConfig { store: store.name().to_owned(), warnings })
+}
+
 /// Writes an object, reads a range of it, lists it, sends one in parts, lists and aborts uploads, and deletes all.
 ///
 /// Call it on a runtime with clock and network. What can't be done ends the steps that build on it.
@@ -244,6 +263,20 @@ const SIGNS: &[(&[&str], &str)] = &[
         "The store doesn't accept the key or its secret: a typing error, a key of another account, a key that was withdrawn, or a proxy that changes requests.",
     ),
     (
+        &[
+            "a web page and not a store",
+            "it sends us elsewhere",
+            "the answer is not a store's",
+            "something that says nothing",
+        ],
+        "Something else than the store's interface answers: a console, a proxy that wants a login, the other one of `http` and `https`, or a path that is missing in the endpoint.",
+    ),
+    (
+        &["who asks is not known"],
+        "The answer doesn't say more: a login that the store doesn't know, or a proxy in front of it that wants one of its own.",
+    ),
+    (&["invalid HTTP version"], "What listens there doesn't speak HTTP: check the port of the endpoint."),
+    (
         &["ExpiredToken", "token expired", "TokenRefreshRequired"],
         "Temporary credentials are over: they need to be renewed.",
     ),
@@ -333,6 +366,8 @@ mod tests {
             ("InvalidAccessKeyId: x", "write", Kind::S3, "doesn't accept the key"),
             ("certificate verify failed (self-signed certificate)", "write", Kind::S3, "`storage.tls.ca.file`"),
             ("failed to lookup address information", "write", Kind::Azure, "DNS"),
+            ("the answer has status 302: it sends us elsewhere, to x", "write", Kind::S3, "a console"),
+            ("the answer has status 401: who asks is not known", "write", Kind::S3, "the store doesn't know"),
             ("tunnel error: unsuccessful", "write", Kind::S3, "proxy"),
         ] {
             let words = advice(&refused(why), step, kind);

@@ -50,7 +50,7 @@ enum Command {
     /// Look at the objects of a store, without writing to it
     #[command(subcommand)]
     Object(object::Command),
-    /// Look into the log of remote segment metadata, without writing to it
+    /// Look into the log of remote segment metadata; `import` and `migrate` write to it, when they are told to
     #[command(subcommand)]
     Metadata(metadata::Command),
 }
@@ -80,18 +80,13 @@ fn end(result: Result<ExitCode, Failure>) -> ExitCode {
     }
 }
 
+/// One line on standard error.
 fn complain(failure: &Failure) {
     // Nobody is left to be told if this fails too.
-    let _ = writeln!(io::stderr(), "undercroft: {failure}");
+    let _ = writeln!(io::stderr(), "undercroft: {}", undercroft::config::visible(&failure.0));
 }
 
 /// Writes to standard output. A reader that has seen enough (`| head`) is no failure.
 fn print(text: &str) -> Result<(), Failure> {
-    let mut out = io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(Failure(format!("standard output cannot be written: {error}")))
-        }
-        _ => Ok(()),
-    }
+    metadata::text::put(text).map(|_| ())
 }

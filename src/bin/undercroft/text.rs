@@ -1,16 +1,20 @@
 //! Text for a terminal: columns and paragraphs.
 
-/// Rows with their cells padded so that columns line up; the last cell of a row is not padded.
+use undercroft::config::visible;
+
+/// Rows with their cells padded so that columns line up; the last cell of a row is not padded. Whatever a cell holds, it stays in
+/// its line.
 pub fn columns(rows: &[Vec<String>]) -> Vec<String> {
-    let width = |column: usize| rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max();
-    rows.iter()
-        .map(|row| {
-            let cells = row.iter().enumerate();
-            let line: String =
-                cells.map(|(i, cell)| format!("{cell:<width$}  ", width = width(i).unwrap_or(0))).collect();
-            line.trim_end().to_owned()
-        })
-        .collect()
+    let rows: Vec<Vec<_>> = rows.iter().map(|row| row.iter().map(|cell| visible(cell)).collect()).collect();
+    let mut widths: Vec<usize> = Vec::new();
+    for row in &rows {
+        widths.resize(widths.len().max(row.len()), 0);
+        widths.iter_mut().zip(row).for_each(|(width, cell)| *width = cell.chars().count().max(*width));
+    }
+    let line = |row: &Vec<_>| -> String {
+        row.iter().zip(&widths).map(|(cell, &width)| format!("{cell:<width$}  ")).collect()
+    };
+    rows.iter().map(|row| line(row).trim_end().to_owned()).collect()
 }
 
 /// `text` in lines of at most `width` characters where its words allow it, each behind `indent` blanks.
@@ -18,6 +22,7 @@ pub fn paragraph(text: &str, indent: usize, width: usize) -> String {
     let mut out = String::new();
     let mut used = 0;
     for word in text.split_whitespace() {
+        let word = visible(word);
         let length = word.chars().count();
         if used > 0 && used + 1 + length <= width {
             out.push(' ');
@@ -29,7 +34,7 @@ pub fn paragraph(text: &str, indent: usize, width: usize) -> String {
             out.push_str(&" ".repeat(indent));
             used = indent;
         }
-        out.push_str(word);
+        out.push_str(&word);
         used += length;
     }
     out.push('\n');
@@ -44,6 +49,18 @@ mod tests {
     fn columns_line_up() {
         let rows = [["a", "bb", "c"], ["aaaa", "b", ""]].map(|row| row.map(str::to_owned).to_vec());
         assert_eq!(columns(&rows), ["a     bb  c", "aaaa  b"]);
+    }
+
+    #[test]
+    fn a_cell_stays_in_its_line() {
+        let rows = [["a\nb", "c\u{1b}[2J"], ["", "\u{202e}"]].map(|row| row.map(str::to_owned).to_vec());
+        assert_eq!(columns(&rows), ["a\\nb  c\\u001b[2J", "      \\u202e"]);
+    }
+
+    #[test]
+    fn many_rows_take_no_longer_than_there_are_many() {
+        let rows: Vec<_> = (0..100_000).map(|at| vec!["x".to_owned(), "y".repeat(at % 9)]).collect();
+        assert_eq!(columns(&rows).len(), rows.len());
     }
 
     #[test]

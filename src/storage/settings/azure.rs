@@ -1,6 +1,6 @@
 //! Azure's Blob Storage.
 
-use super::http::{clash, endpoint, own};
+use super::http::{clash, endpoint, has_more_than_an_address, own};
 use crate::config::{Config, ConfigError, storage as keys};
 
 #[derive(Clone)]
@@ -26,6 +26,15 @@ impl std::fmt::Debug for AzureSettings {
             .field("container", &self.container)
             .field("endpoint", &self.endpoint)
             .finish_non_exhaustive()
+    }
+}
+
+impl AzureSettings {
+    pub(super) fn secrets(&self) -> Vec<String> {
+        match &self.login {
+            AzureLogin::Key(secret) | AzureLogin::Signature(secret) => vec![secret.clone()],
+            AzureLogin::Identity => Vec::new(),
+        }
     }
 }
 
@@ -117,6 +126,9 @@ fn of_connection_string(text: &str) -> Result<Account, &'static str> {
     let endpoint = field("BlobEndpoint").or_else(of_suffix);
     if endpoint.as_deref().is_none_or(|url| !super::http::is_url(url)) {
         return Err("it has neither an account nor an endpoint for blobs");
+    }
+    if endpoint.as_deref().is_some_and(has_more_than_an_address) {
+        return Err("its endpoint has a login or a query: `AccountKey` or `SharedAccessSignature` say who asks");
     }
     let endpoint = endpoint.map(|url| url.trim_end_matches('/').to_owned());
     Ok(Account { endpoint, key: field("AccountKey"), signature: field("SharedAccessSignature"), name })

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::size;
-use crate::config::{Config, ConfigError, Key, storage as keys};
+use crate::config::{Config, ConfigError, Key, quoted, storage as keys};
 
 /// Everything that an HTTP client is made from. Managers with the same share a client.
 #[derive(Clone, PartialEq, Eq)]
@@ -76,7 +76,8 @@ fn proxy(config: &Config) -> Result<Option<ProxySettings>, ConfigError> {
         config.integer(&keys::PROXY_PORT)?.ok_or_else(|| ConfigError::missing(&keys::PROXY_PORT, "its host is set"))?;
     let url = format!("{scheme}://{host}:{port}");
     if host.contains(['/', '@']) || !is_url(&url) {
-        return Err(ConfigError::bad_value(&keys::PROXY_HOST, &host, "not a host's name or address"));
+        let shown = if host.contains('@') { "[hidden]" } else { &host };
+        return Err(ConfigError::bad_value(&keys::PROXY_HOST, shown, "not a host's name or address"));
     }
     let login = match (own(config, &keys::PROXY_USER), own(config, &keys::PROXY_PASSWORD)) {
         (Some(user), password) => Some((user, password.unwrap_or_default())),
@@ -97,18 +98,31 @@ pub(super) fn is_url(text: &str) -> bool {
     text.parse().is_ok_and(has_host)
 }
 
-/// An endpoint, if one is set, that is a URL.
+/// An endpoint, if one is set, that is a URL and says nothing but where the store is: it is in every message.
 pub(super) fn endpoint(config: &Config, key: &'static Key) -> Result<Option<String>, ConfigError> {
     let endpoint = own(config, key);
-    if let Some(url) = endpoint.as_deref().filter(|url| !is_url(url) || !url.starts_with("http")) {
-        return Err(ConfigError::BadValue {
-            key: key.name.to_owned(),
-            value: url.to_owned(),
-            why: "not a URL".to_owned(),
-            range: "http://host[:port] or https://host[:port]".to_owned(),
-        });
+    let Some(url) = endpoint.as_deref() else { return Ok(None) };
+    let bad = |why: &str| ConfigError::BadValue {
+        key: key.name.to_owned(),
+        // Without a scheme it is no URL, and what stands before an `@` a login all the same.
+        value: if url.contains("://") || !url.contains('@') { quoted(url, &[], 300) } else { "[hidden]".to_owned() },
+        why: why.to_owned(),
+        range: "http://host[:port] or https://host[:port]".to_owned(),
+    };
+    if !is_url(url) || !url.starts_with("http") {
+        return Err(bad("not a URL"));
+    }
+    if has_more_than_an_address(url) {
+        return Err(bad("an endpoint has no login and no query: who asks is said by keys of its own"));
     }
     Ok(endpoint)
+}
+
+/// Whether a URL has a user's name or a query, which may be secret.
+pub(super) fn has_more_than_an_address(url: &str) -> bool {
+    let has_more =
+        |url: http::Uri| url.query().is_some() || url.authority().is_some_and(|of| of.as_str().contains('@'));
+    url.parse().is_ok_and(has_more)
 }
 
 /// Two values that exclude each other, or each of which needs the other.

@@ -69,6 +69,19 @@ impl S3Settings {
         };
         self.endpoint.as_deref().map_or_else(amazon, |url| url.trim_end_matches('/').to_owned())
     }
+
+    pub(super) fn secrets(&self) -> Vec<String> {
+        let of_login = match &self.login {
+            AwsLogin::Keys { secret_key, session_token, .. } => [Some(secret_key.clone()), session_token.clone()],
+            _ => [None, None],
+        };
+        let of_role = self.role.as_ref().and_then(|role| role.external_id.clone());
+        let of_encryption = match &self.encryption {
+            Some(S3Encryption::Customer(key)) => Some(STANDARD.encode(key)),
+            _ => None,
+        };
+        of_login.into_iter().chain([of_role, of_encryption]).flatten().collect()
+    }
 }
 
 /// Names of `storage.aws.credentials.provider.class`: the short one, and the end of the Java class's.

@@ -9,7 +9,7 @@ use super::s3::S3Settings;
 use super::{azure, gcs, s3};
 use crate::config::{Config, ConfigError, storage as keys};
 
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(in super::super) struct StoreSettings {
     pub(in super::super) kind: StoreKind,
     pub(in super::super) calls: CallSettings,
@@ -48,7 +48,37 @@ const SERVICES: &[(&str, bool)] = &[
     ("oss", cfg!(feature = "services-oss")),
 ];
 
+/// Of the driver's options only which are set: any of them may be a secret.
+impl std::fmt::Debug for StoreSettings {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let driver: Vec<_> = self.driver.iter().map(|(name, _)| name).collect();
+        f.debug_struct("StoreSettings")
+            .field("kind", &self.kind)
+            .field("calls", &self.calls)
+            .field("http", &self.http)
+            .field("driver", &driver)
+            .finish()
+    }
+}
+
+/// What names of a driver's secret options have in them.
+const SECRET_PARTS: [&str; 6] = ["credential", "key", "password", "secret", "token", "signature"];
+
 impl StoreSettings {
+    /// Values that no message may have in it, whoever else repeats them.
+    pub(in super::super) fn secrets(&self) -> Vec<String> {
+        let of_kind = match &self.kind {
+            StoreKind::S3(s3) => s3.secrets(),
+            StoreKind::Azure(azure) => azure.secrets(),
+            StoreKind::Filesystem { .. } | StoreKind::Gcs(_) | StoreKind::Service(_) | StoreKind::Memory => Vec::new(),
+        };
+        let of_proxy = self.http.proxy.as_ref().and_then(|proxy| proxy.login.as_ref());
+        let of_proxy = of_proxy.map(|(_, password)| password.clone());
+        let is_secret = |name: &str| SECRET_PARTS.iter().any(|part| name.contains(part));
+        let of_driver = self.driver.iter().filter(|(name, _)| is_secret(name)).map(|(_, value)| value.clone());
+        of_kind.into_iter().chain(of_proxy).chain(of_driver).collect()
+    }
+
     pub(super) fn parse(config: &Config) -> Result<Self, ConfigError> {
         let driver =
             config.with_prefix(keys::DRIVER_PREFIX).map(|(key, value)| (key.to_owned(), value.trim().to_owned()));

@@ -281,3 +281,40 @@ fn azure_of_aivens_plugin_is_understood() {
         assert!(error.contains(expected) && !error.contains("secret"), "{error}");
     }
 }
+
+#[test]
+fn what_settings_say_of_themselves_has_no_secret_of_theirs() {
+    let s3 = [("storage.backend.class", "s3"), ("storage.s3.bucket.name", "bkt"), ("storage.s3.region", "r")];
+    let secrets = [
+        ("storage.aws.access.key.id", "AKID"),
+        ("storage.aws.secret.access.key", "of-the-login"),
+        ("storage.aws.session.token", "of-the-session"),
+        ("storage.opendal.server_side_encryption_customer_key", "of-the-driver"),
+        ("storage.proxy.host", "proxy"),
+        ("storage.proxy.port", "1"),
+        ("storage.proxy.username", "somebody"),
+        ("storage.proxy.password", "of-the-proxy"),
+    ];
+    let settings = parse(&[&s3[..], &secrets].concat()).expect("valid");
+    let shown = format!("{settings:?}");
+    assert!(!shown.contains("of-the-") && shown.contains("server_side_encryption_customer_key"), "{shown}");
+    let known = settings.store.secrets();
+    assert_eq!(known, ["of-the-login", "of-the-session", "of-the-proxy", "of-the-driver"]);
+}
+
+#[test]
+fn an_endpoint_says_where_and_never_who() {
+    let s3 = [("storage.backend.class", "s3"), ("storage.s3.bucket.name", "bkt"), ("storage.s3.region", "r")];
+    let connection = "AccountName=a;AccountKey=aaaa;BlobEndpoint=https://us3r:p4ss@host";
+    let azure = [("storage.backend.class", "azure"), ("storage.azure.container.name", "c")];
+    for pairs in [
+        [&s3[..], &[("storage.s3.endpoint.url", "https://us3r:p4ss@host")]].concat(),
+        [&s3[..], &[("storage.s3.endpoint.url", "https://host?X-Amz-Signature=p4ss")]].concat(),
+        [&s3[..], &[("storage.s3.endpoint.url", "us3r:p4ss@host")]].concat(),
+        [&s3[..], &[("storage.proxy.host", "us3r:p4ss@host"), ("storage.proxy.port", "1")]].concat(),
+        [&azure[..], &[("storage.azure.connection.string", connection)]].concat(),
+    ] {
+        let error = parse(&pairs).expect_err("refused").to_string();
+        assert!(!error.contains("p4ss") && !error.contains("us3r"), "{error}");
+    }
+}

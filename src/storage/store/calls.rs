@@ -1,5 +1,6 @@
 //! A call to the store: bounded, tried again, and its failure put into words.
 
+use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -8,9 +9,35 @@ use super::super::error::Cause;
 use super::super::settings::CallSettings;
 use super::login::LoginTrouble;
 use super::trouble::{Trouble, TroubleKind};
+use crate::config::quoted;
 use crate::metrics::Counter;
 
 const RETRY_DELAY_MAX: Duration = Duration::from_secs(5);
+
+/// Characters that are told of what a store says, and of a whole error of the driver with the answer's headers.
+const WHY_MAX: usize = 300;
+const WHOLE_MAX: usize = 1500;
+
+/// An error of the driver, which has whole answers in it: kept, and shown as what somebody else says.
+struct Told {
+    error: opendal::Error,
+    secrets: Arc<[String]>,
+}
+
+impl fmt::Display for Told {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&quoted(&self.error.to_string(), &self.secrets, WHOLE_MAX))
+    }
+}
+
+impl fmt::Debug for Told {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// Without a source: its text is a part of this one's.
+impl std::error::Error for Told {}
 
 /// What an operator is told to look at.
 #[derive(Debug, Clone, Copy)]
@@ -27,6 +54,8 @@ pub(super) struct Caller {
     pub(super) settings: CallSettings,
     pub(super) remedies: Remedies,
     pub(super) login: LoginTrouble,
+    /// What nothing that is told may show.
+    pub(super) secrets: Arc<[String]>,
     pub(super) requests: Counter,
     pub(super) retries: Counter,
 }
@@ -57,7 +86,8 @@ impl Call<'_> {
         if !may_pass || self.attempts >= self.caller.settings.attempts || delay >= self.time_left() {
             return Err(self.explain(error));
         }
-        tracing::debug!(action = self.action, object = self.object, attempts = self.attempts, %error, "trying again");
+        let why = self.caller.sorted(&error).why;
+        tracing::debug!(action = self.action, object = self.object, attempts = self.attempts, why, "trying again");
         self.caller.retries.increment();
         self.last = Some(error);
         tokio::time::sleep(delay).await;
@@ -128,6 +158,7 @@ impl Caller {
                 trouble.kind = TroubleKind::Unreachable;
             }
         }
+        trouble.why = quoted(&trouble.why, &self.secrets, WHY_MAX);
         trouble
     }
 
@@ -146,7 +177,7 @@ impl Caller {
     ) -> StorageError {
         let trouble = self.sorted(&error);
         let (object, store, why) = (object.to_owned(), self.store.to_string(), trouble.why);
-        let source: Option<Cause> = Some(Arc::new(error));
+        let source: Option<Cause> = Some(Arc::new(Told { error, secrets: Arc::clone(&self.secrets) }));
         match trouble.kind {
             TroubleKind::NotFound => StorageError::NotFound { action, object: object.into(), store: store.into() },
             TroubleKind::Short => StorageError::Corrupt {
@@ -199,5 +230,38 @@ impl Caller {
                 source,
             },
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_kept_of_an_answer_shows_no_secret_and_steers_no_terminal() {
+        let caller = Caller {
+            store: "s".into(),
+            settings: CallSettings {
+                call_timeout: Duration::ZERO,
+                attempt_timeout: Duration::ZERO,
+                attempts: 1,
+                retry_delay: Duration::ZERO,
+            },
+            remedies: Remedies { unreachable: "a", refused: "b", misconfigured: "c" },
+            login: LoginTrouble::default(),
+            secrets: ["our-secret".to_owned()].into(),
+            requests: Counter::default(),
+            retries: Counter::default(),
+        };
+        let error = opendal::Error::new(opendal::ErrorKind::Unexpected, "no: our-secret \u{1b}[2J".to_owned())
+            .with_context("response", r#"Parts { status: 400, headers: {"x-amz-security-token": "theirs"} }"#)
+            .set_source(std::io::Error::other("Authorization: AWS4 Signature=theirs"));
+        let explained = caller.explain("put", "o", 1, 1, error);
+        let source = std::error::Error::source(&explained).expect("kept");
+        for text in [explained.to_string(), format!("{explained:?}"), source.to_string(), format!("{source:?}")] {
+            let shown = ["our-secret", "theirs", "\u{1b}"].map(|part| text.contains(part));
+            assert_eq!(shown, [false; 3], "{text}");
+        }
+        assert!(source.to_string().contains("status: 400") && source.source().is_none());
     }
 }

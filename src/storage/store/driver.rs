@@ -19,6 +19,7 @@ use super::super::{Cause, StorageError};
 use super::calls::Caller;
 use super::counted::counted;
 use super::folder::Folder;
+use super::folder_pages::FolderPages;
 use super::operator::{folder_operator, open};
 use super::pages::DriverPages;
 use super::trouble::{Trouble, TroubleKind};
@@ -76,6 +77,7 @@ impl DriverStore {
             settings: settings.calls,
             remedies: opened.remedies,
             login: opened.login,
+            secrets: settings.secrets().into(),
             requests: meters.requests.clone(),
             retries: meters.retries.clone(),
         };
@@ -387,6 +389,9 @@ impl ObjectStore for DriverStore {
 
     async fn list(&self, prefix: &str) -> Result<Box<dyn Pages>, StorageError> {
         let operator = self.operator("list", prefix).await?;
+        if let Some(folder) = &self.folder {
+            return Ok(Box::new(FolderPages::new(folder.root(), prefix, &self.caller)));
+        }
         Ok(Box::new(DriverPages::new(operator, prefix, &self.caller)))
     }
 

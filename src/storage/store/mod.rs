@@ -8,6 +8,7 @@ mod calls;
 mod counted;
 mod driver;
 mod folder;
+mod folder_pages;
 mod http;
 mod login;
 mod operator;

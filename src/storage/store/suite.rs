@@ -296,11 +296,13 @@ async fn what_a_driver_does_not_know_is_refused_and_what_it_knows_is_passed_on()
         ("storage.connections.max", "3"),
     ])
     .expect("known to the driver");
+    let empty = tempfile::NamedTempFile::new().expect("a file");
     for (key, value, expected) in [
         ("storage.opendal.defualt_acl", "x", "no such option"),
         ("storage.opendal.role_arn", "x", "use the keys that begin with `storage.aws.`"),
         ("storage.tls.ca.file", "/not/there", "storage.tls.ca.file"),
-        ("storage.tls.ca.file", "/dev/null", "no certificate is in it"),
+        ("storage.tls.ca.file", empty.path().to_str().expect("UTF-8"), "no certificate is in it"),
+        ("storage.tls.ca.file", "/dev/null", "it is not a file but a device"),
     ] {
         let error = store(&[(key, value)]).err().expect(expected).to_string();
         assert!(error.contains(expected), "{error}");

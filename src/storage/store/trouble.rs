@@ -77,7 +77,7 @@ impl Trouble {
                 _ if REFUSALS.contains(&code) => TroubleKind::Refused,
                 _ if code == "InvalidRange" => TroubleKind::Short,
                 _ if MISCONFIGURATIONS.contains(&code) => TroubleKind::Misconfigured,
-                other => kind_of(other, is_temporary),
+                other => kind_of_status(error).map_or_else(|| kind_of(other, is_temporary), |(kind, _)| kind),
             };
             let hint = match code {
                 "NoSuchBucket" => "the bucket does not exist".to_owned(),
@@ -88,9 +88,16 @@ impl Trouble {
             };
             return Self { kind, why: hint, is_temporary, is_of_signer: false };
         }
-        let why = match obstacle(error) {
-            Some(obstacle) => format!("{}; {obstacle}", words(error)),
-            None => words(error),
+        let why = match (obstacle(error), kind_of_status(error)) {
+            (Some(obstacle), _) => format!("{}; {obstacle}", words(error)),
+            (None, Some((_, answer))) => answer,
+            (None, None) if is_page(error.message()) || is_empty_answer(error.message()) => {
+                let what = if is_of_page(error) { NO_STORE } else { "something that says nothing" };
+                let status = status_of(error).map_or_else(String::new, |status| format!(", with status {status}"));
+                format!("{what} answers{status}")
+            }
+            (None, None) if is_garbage(error) => format!("the answer is not a store's: {}", words(error)),
+            (None, None) => words(error),
         };
         Self { kind: Self::without_code(error), why, is_temporary, is_of_signer: is_of_signer(error) }
     }
@@ -126,7 +133,11 @@ impl Trouble {
                 TroubleKind::Unreachable
             }
             _ if is_of_signer(error) => TroubleKind::Refused,
-            _ => kind_of(error.kind(), error.is_temporary()),
+            _ if let Some((kind, _)) = kind_of_status(error) => kind,
+            _ => match kind_of(error.kind(), error.is_temporary()) {
+                TroubleKind::Unforeseen if is_page(message) || is_empty_answer(message) => TroubleKind::Misconfigured,
+                kind => kind,
+            },
         }
     }
 }
@@ -141,6 +152,59 @@ fn kind_of(kind: ErrorKind, is_temporary: bool) -> TroubleKind {
         _ if is_temporary => TroubleKind::Unreachable,
         _ => TroubleKind::Unforeseen,
     }
+}
+
+/// What answers when no store does.
+pub(super) const NO_STORE: &str = "a web page and not a store";
+
+/// Whether a body is a page for people.
+pub(super) fn is_page(body: &str) -> bool {
+    let body = body.trim_start();
+    let body = match body.split_once("?>") {
+        Some((declaration, rest)) if declaration.starts_with("<?xml") => rest.trim_start(),
+        _ => body,
+    };
+    let begins = |with: &str| body.get(..with.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(with));
+    begins("<!doctype html") || begins("<html")
+}
+
+/// What the driver makes of a body that has no error of a store in it, such as a page that happens to be XML.
+fn is_empty_answer(message: &str) -> bool {
+    message.starts_with("S3Error { code: \"\", message: \"\"")
+}
+
+/// Whether the answer is a page for people, by its body or its header.
+fn is_of_page(error: &Error) -> bool {
+    is_page(error.message()) || error.to_string().contains("\"content-type\": \"text/html")
+}
+
+/// Whether a listing, or another answer that the driver reads, has no form that it knows. What was asked for may be done all the
+/// same, so this stays unforeseen.
+fn is_garbage(error: &Error) -> bool {
+    matches!(error.message(), "deserialize xml" | "deserialize json")
+}
+
+/// What a status alone says, and that in words: who isn't known is refused, and who is sent elsewhere asks at a wrong address.
+fn kind_of_status(error: &Error) -> Option<(TroubleKind, String)> {
+    let status = status_of(error)?;
+    let said = |words: &str| format!("the answer has status {status}{words}");
+    match status {
+        401 | 407 => Some((TroubleKind::Refused, said(": who asks is not known"))),
+        300..=303 | 305..=399 => {
+            let text = error.to_string();
+            let elsewhere = text.split_once("\"location\": \"").and_then(|(_, rest)| rest.split('"').next());
+            let elsewhere = elsewhere.map_or_else(String::new, |place| format!(", to {place}"));
+            Some((TroubleKind::Misconfigured, said(&format!(": it sends us elsewhere{elsewhere}"))))
+        }
+        _ => None,
+    }
+}
+
+/// The status of the answer that an error was made of. Drivers keep it in words only.
+fn status_of(error: &Error) -> Option<u16> {
+    let text = error.to_string();
+    let digits = |(_, rest): (&str, &str)| rest.get(..3).and_then(|digits| digits.parse().ok());
+    text.split_once("Parts { status: ").and_then(digits)
 }
 
 /// Code and message of a store's error. OpenDAL hands on S3's as `S3Error { code: "…", message: "…", … }`, Azure's in the
@@ -220,5 +284,43 @@ fn words(error: &Error) -> String {
     match text.char_indices().nth(300) {
         Some((cut, _)) => format!("{}…", &text[..cut]),
         None => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answered(status: u16, headers: &str, message: &str) -> Trouble {
+        let parts = format!("Parts {{ status: {status}, version: HTTP/1.1, headers: {{{headers}}} }}");
+        Trouble::of(&Error::new(ErrorKind::Unexpected, message.to_owned()).with_context("response", parts))
+    }
+
+    #[test]
+    fn an_answer_that_is_no_stores_says_that_the_endpoint_is_wrong() {
+        for (status, headers, message, kind, words) in [
+            (401, "", "", TroubleKind::Refused, "status 401"),
+            (401, "", "<html>log in</html>", TroubleKind::Refused, "status 401"),
+            (407, "", "", TroubleKind::Refused, "status 407"),
+            (302, r#""location": "https://login/""#, "", TroubleKind::Misconfigured, "to https://login/"),
+            (301, "", "", TroubleKind::Misconfigured, "sends us elsewhere"),
+            (307, "", r#"S3Error { code: "Odd", message: "x" }"#, TroubleKind::Misconfigured, "Odd: x"),
+            (400, "", " <!DOCTYPE HTML><html>", TroubleKind::Misconfigured, "a web page"),
+            (400, "", "<?xml version=\"1.0\"?>\n<!DOCTYPE html PUBLIC>", TroubleKind::Misconfigured, "a web page"),
+            (405, "", "<html>nginx</html>", TroubleKind::Misconfigured, "status 405"),
+            (
+                405,
+                r#""content-type": "text/html""#,
+                r#"S3Error { code: "", message: "" }"#,
+                TroubleKind::Misconfigured,
+                "a web page",
+            ),
+            (400, "", r#"S3Error { code: "", message: "" }"#, TroubleKind::Misconfigured, "status 400"),
+            (200, "", "deserialize xml", TroubleKind::Unforeseen, "not a store's"),
+            (409, "", r#"S3Error { code: "OperationAborted", message: "x" }"#, TroubleKind::Unforeseen, "Aborted"),
+        ] {
+            let trouble = answered(status, headers, message);
+            assert!(trouble.kind == kind && trouble.why.contains(words), "{status} {message}: {trouble:?}");
+        }
     }
 }

@@ -120,7 +120,8 @@ impl Uploads {
 
 fn refusal(status: StatusCode, text: &str) -> Error {
     let (kind, is_temporary) = match status.as_u16() {
-        403 => (ErrorKind::PermissionDenied, false),
+        401 | 403 => (ErrorKind::PermissionDenied, false),
+        300..=399 => (ErrorKind::ConfigInvalid, false),
         404 => (ErrorKind::NotFound, false),
         400 | 405 | 501 => (ErrorKind::Unsupported, false),
         429 => (ErrorKind::RateLimited, true),

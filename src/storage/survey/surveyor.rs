@@ -14,7 +14,7 @@ use super::super::layout::compact::Footer;
 use super::super::manager::{Opened, StorageEnv};
 use super::super::pace::Pace;
 use super::verify::Verifier;
-use super::{Checked, Depth, Finding, Found, FoundSegment, Part, SegmentName, Segments, Severity};
+use super::{Checked, Depth, Finding, Found, FoundSegment, Part, Segments, Severity};
 use crate::config::Config;
 
 /// Segments in a row that ended with the store's trouble before the rest is not asked for any more.
@@ -188,12 +188,14 @@ impl Surveyor {
     /// `Corrupt` or `Unsupported` if it is no such object; what the store says.
     pub async fn describe(&self, object: &str) -> Result<Description, StorageError> {
         let store = self.verifier.store.as_ref();
-        let name = SegmentName::read(object, &self.key_prefix);
-        let Some((name, _)) = name.filter(|(_, part)| *part != Part::Compact) else {
+        let base = object
+            .rsplit_once('.')
+            .and_then(|(base, suffix)| Part::AIVEN.into_iter().any(|part| part.suffix() == suffix).then_some(base));
+        let Some(base) = base else {
             let (footer, object_bytes) = read_footer(store, &ObjectKey::new(object), "inspect").await?;
             return Ok(Description::Compact { footer, object_bytes });
         };
-        let object = name.object(Part::Manifest);
+        let object = format!("{base}.{}", Part::Manifest.suffix());
         let bytes = store.get_whole(&ObjectKey::new(&object), MANIFEST_BYTES_MAX).await?.concat();
         let manifest = Manifest::decode(&bytes).map_err(|error| match error {
             ManifestError::Unsupported(_) => StorageError::Unsupported {

@@ -13,6 +13,7 @@ use openssl::pkey::{PKey, Private};
 use openssl::pkey_ctx::PkeyCtx;
 use openssl::rsa::Padding;
 
+use super::super::small_file::{KEY_FILE_BYTES_MAX, read_small_file};
 use super::DATA_KEY_LENGTH;
 use super::pem::{private_key, public_key};
 
@@ -96,7 +97,9 @@ impl KeyPairFiles {
         let read = |path: &Option<PathBuf>, which: &str| {
             let path =
                 path.as_ref().ok_or_else(|| format!("encryption.key.pairs.{}.{which}.key.file is not set", self.id))?;
-            let pem = std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
+            let pem =
+                read_small_file(path, KEY_FILE_BYTES_MAX).map_err(|error| format!("{}: {error}", path.display()))?;
+            let pem = String::from_utf8(pem).map_err(|_| format!("{}: it is not text", path.display()))?;
             Ok::<_, String>((pem, path.display().to_string()))
         };
         let (pem, path) = read(&self.private, "private")?;

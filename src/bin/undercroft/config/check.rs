@@ -6,8 +6,8 @@ use std::process::ExitCode;
 
 use clap::Args;
 use serde_json::json;
-use undercroft::config::{self, Config, KeyFate, UnderstoodKey};
-use undercroft::storage::{Preflight, PreflightStep, preflight};
+use undercroft::config::{Config, ConfigError, KeyFate, StoragePairs, UnderstoodKey, visible};
+use undercroft::storage::{CheckedConfig, Preflight, PreflightStep, StorageEnv, StorageError, check_config, preflight};
 
 use crate::text::{columns, paragraph};
 use crate::{Failure, metadata, print};
@@ -26,9 +26,10 @@ const UNUSABLE: u8 = 4;
 
 The store is asked to write, read, list and delete objects of its own, some MiB in all.")]
 pub struct Arguments {
-    /// A broker's file (keys behind `rsm.config.`), or one with the keys as they stand, as properties
+    /// A broker's file (keys behind `rsm.config.`, or what its `remote.log.storage.manager.impl.prefix` says), or one with the keys
+    /// as they stand, as properties
     file: PathBuf,
-    /// Only say what the keys mean, and leave the store alone
+    /// Only check the configuration, and leave the store and the network alone
     #[arg(long)]
     no_store: bool,
     /// Print JSON
@@ -41,43 +42,73 @@ pub struct Arguments {
 /// # Errors
 /// [`Failure`] if the file can't be read.
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
-    let at = |why: String| Failure(format!("{}: {why}", arguments.file.display()));
-    let bytes = std::fs::read(&arguments.file).map_err(|error| at(error.to_string()))?;
-    let pairs = metadata::properties(&bytes).map_err(at)?;
-    let (config, keys) = config::understood(&pairs);
-    let refused = keys.iter().any(|key| matches!(key.fate, KeyFate::Refused(_)));
-    let placeholder = pairs.iter().find(|(_, value)| value.contains("${")).map(|(name, _)| name.as_str());
-    let outcome = match placeholder {
-        _ if refused => Outcome::Refused("see the keys above".to_owned()),
-        Some(name) if !arguments.no_store => Outcome::Skipped(format!(
-            "`{name}` has a placeholder that only the broker fills in: try the store with the value in its place"
-        )),
-        _ => try_store(&config, arguments.no_store)?,
+    let pairs =
+        metadata::properties(&arguments.file).map_err(|why| Failure(format!("{}: {why}", arguments.file.display())))?;
+    let of_storage = StoragePairs::of(&pairs);
+    let keys = of_storage.understood();
+    let outcome = match keys.iter().any(|key| matches!(key.fate, KeyFate::Refused(_))) {
+        true => Outcome::Refused("see the keys above".to_owned()),
+        false => outcome(&of_storage, arguments.no_store)?,
     };
     print(&if arguments.json { as_json(&keys, &outcome) } else { as_text(&keys, &outcome) })?;
     Ok(match &outcome {
         Outcome::Refused(_) => ExitCode::from(REFUSED),
         Outcome::Tried(found) if !found.is_usable() => ExitCode::from(UNUSABLE),
-        Outcome::Tried(_) | Outcome::Skipped(_) => ExitCode::SUCCESS,
+        Outcome::Tried(_) | Outcome::Skipped { .. } => ExitCode::SUCCESS,
     })
 }
 
 enum Outcome {
     Refused(String),
-    Skipped(String),
+    Skipped { why: String, warnings: Vec<String> },
     Tried(Preflight),
 }
 
-fn try_store(config: &Config, is_left_alone: bool) -> Result<Outcome, Failure> {
-    if is_left_alone {
-        return Ok(Outcome::Skipped("not asked for".to_owned()));
-    }
+/// What a broker's start would say of the configuration, and then what the store says.
+fn outcome(pairs: &StoragePairs<'_>, is_left_alone: bool) -> Result<Outcome, Failure> {
+    let config = pairs.config();
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     let runtime = runtime.map_err(|error| Failure(format!("no threads: {error}")))?;
-    Ok(match runtime.block_on(preflight(config)) {
+    let _entered = runtime.enter();
+    let checked = check_config(&config, &StorageEnv { runtime: runtime.handle().clone() });
+    let placeholders: Vec<_> = pairs.placeholders().collect();
+    if let Some((name, _)) = placeholders.first() {
+        return Ok(match checked {
+            Err(error) if !may_be_of_placeholder(&error, &placeholders) => Outcome::Refused(error.to_string()),
+            checked => Outcome::Skipped {
+                why: format!(
+                    "`{name}` has a placeholder that only the broker fills in: try the store with the value in its place"
+                ),
+                warnings: checked.map(|checked| checked.warnings).unwrap_or_default(),
+            },
+        });
+    }
+    Ok(match checked {
+        Err(error) => Outcome::Refused(error.to_string()),
+        Ok(CheckedConfig { warnings, .. }) if is_left_alone => {
+            Outcome::Skipped { why: "not asked for".to_owned(), warnings }
+        }
+        Ok(_) => tried(&runtime, &config),
+    })
+}
+
+fn tried(runtime: &tokio::runtime::Runtime, config: &Config) -> Outcome {
+    match runtime.block_on(preflight(config)) {
         Ok(found) => Outcome::Tried(found),
         Err(error) => Outcome::Refused(error.to_string()),
-    })
+    }
+}
+
+/// Whether the error may be gone once the broker has filled in its values.
+fn may_be_of_placeholder(error: &StorageError, placeholders: &[(&str, &str)]) -> bool {
+    let StorageError::Config(error) = error else { return true };
+    let key = match error {
+        ConfigError::BadValue { key, .. } | ConfigError::Missing { key, .. } | ConfigError::Unsupported { key, .. } => {
+            key
+        }
+    };
+    // `storage.*` is what a driver says of all that it was handed.
+    placeholders.iter().any(|(_, name)| name == key) || key.contains('*') || error.to_string().contains("${")
 }
 
 fn as_text(keys: &[UnderstoodKey], outcome: &Outcome) -> String {
@@ -97,11 +128,13 @@ fn as_text(keys: &[UnderstoodKey], outcome: &Outcome) -> String {
                 paragraph(why, 2, WIDTH)
             );
         }
-        Outcome::Skipped(why) => {
-            let _ = writeln!(out, "The store was not tried: {why}.");
+        Outcome::Skipped { why, warnings } => {
+            out.push_str(&warned(warnings));
+            let _ = writeln!(out, "The store was not tried: {}.", visible(why));
         }
         Outcome::Tried(found) => {
-            let _ = writeln!(out, "Store: {}", found.store);
+            out.push_str(&warned(&found.warnings));
+            let _ = writeln!(out, "Store: {}", visible(&found.store));
             for step in &found.steps {
                 out.push_str(&step_text(step));
             }
@@ -114,6 +147,12 @@ fn as_text(keys: &[UnderstoodKey], outcome: &Outcome) -> String {
         }
     }
     out
+}
+
+/// What the table of keys doesn't say already.
+fn warned(warnings: &[String]) -> String {
+    let is_new = |warning: &&String| !warning.contains("is unknown and has no effect");
+    warnings.iter().filter(is_new).map(|warning| paragraph(&format!("Warning: {warning}"), 0, WIDTH)).collect()
 }
 
 fn step_text(step: &PreflightStep) -> String {
@@ -137,6 +176,7 @@ fn remark(fate: &KeyFate) -> String {
         KeyFate::Used(text) | KeyFate::Default(text) => first_sentence(text).to_owned(),
         KeyFate::Driver => "handed to the driver as it is".to_owned(),
         KeyFate::NoEffect(why) | KeyFate::Refused(why) => why.clone(),
+        KeyFate::Overridden => "the same key stands further down again, and that value holds".to_owned(),
         KeyFate::Unknown(Some(meant)) => format!("nobody reads it; did you mean `{meant}`?"),
         KeyFate::Unknown(None) => "nobody reads it".to_owned(),
         KeyFate::OfOthers(whose) => (*whose).to_owned(),
@@ -161,7 +201,7 @@ fn as_json(keys: &[UnderstoodKey], outcome: &Outcome) -> String {
         .collect();
     let store = match outcome {
         Outcome::Refused(why) => json!({"outcome": "refused", "why": why}),
-        Outcome::Skipped(why) => json!({"outcome": "skipped", "why": why}),
+        Outcome::Skipped { why, warnings } => json!({"outcome": "skipped", "why": why, "warnings": warnings}),
         Outcome::Tried(found) => json!({
             "outcome": if found.is_usable() { "usable" } else { "unusable" },
             "store": found.store,

@@ -1,5 +1,5 @@
 //! `undercroft metadata`: looks into the log of remote segment metadata. Nothing writes to it but `migrate` and
-//! `import`.
+//! `import`, and these when they are told to.
 //!
 //! `source` opens the log that is meant; each subcommand reads it to its end into a survey and prints what it is about.
 #![allow(clippy::disallowed_methods, reason = "shell: asks for the time of day")]
@@ -16,7 +16,7 @@ mod tail;
 pub mod text;
 mod verify;
 
-pub use properties::parse as properties;
+pub use properties::read as properties;
 
 use std::process::ExitCode;
 

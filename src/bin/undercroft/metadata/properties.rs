@@ -1,13 +1,24 @@
 //! Java properties files, as Kafka's tools take them.
 
 use std::iter::Peekable;
+use std::path::Path;
 use std::str::Chars;
+
+use undercroft::storage::{BUNDLE_BYTES_MAX, read_small_file};
+
+/// The pairs of the file at `path`.
+///
+/// # Errors
+/// Why it can't be read or understood; the caller says which file it is.
+pub fn read(path: &Path) -> Result<Vec<(String, String)>, String> {
+    parse(&read_small_file(path, BUNDLE_BYTES_MAX).map_err(|error| error.to_string())?)
+}
 
 /// The pairs of a file, in its order. Java reads such files as ISO-8859-1, and so does this.
 ///
 /// # Errors
 /// The number of the line, and what is wrong there.
-pub fn parse(bytes: &[u8]) -> Result<Vec<(String, String)>, String> {
+fn parse(bytes: &[u8]) -> Result<Vec<(String, String)>, String> {
     let text: String = bytes.iter().copied().map(char::from).collect();
     let mut pairs = Vec::new();
     for (number, line) in logical_lines(&text) {

@@ -1,7 +1,5 @@
 //! Which log is looked into, and which of its partitions.
 
-use std::fs;
-use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -81,7 +79,7 @@ impl Source {
         };
         let log = opened.map_err(|error| Failure(error.to_string()))?;
         for warning in &log.warnings {
-            let _ = writeln!(io::stderr(), "undercroft: {}: {warning}", self.config_name());
+            crate::complain(&Failure(format!("{}: {warning}", self.config_name())));
         }
         Ok(log)
     }
@@ -138,8 +136,7 @@ pub fn client(server: &str, command_config: Option<&Path>) -> Result<JavaSetting
 
 fn read(path: &Path) -> Result<Vec<(String, String)>, Failure> {
     let failed = |why: String| Failure(format!("--command-config {}: {why}", path.display()));
-    let bytes = fs::read(path).map_err(|error| failed(error.to_string()))?;
-    let pairs = properties::parse(&bytes).map_err(failed)?;
+    let pairs = properties::read(path).map_err(failed)?;
     if let Some((name, _)) = pairs.iter().find(|(name, _)| name.starts_with("config.providers")) {
         return Err(failed(format!("{name}: providers are Java code; write the values themselves into the file")));
     }

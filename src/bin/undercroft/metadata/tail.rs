@@ -1,6 +1,5 @@
 //! `undercroft metadata tail`.
 
-use std::io::{self, Write as _};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,6 +8,7 @@ use std::time::Duration;
 use clap::Args;
 use serde_json::{Map, Value, json};
 use signal_hook::consts::{SIGINT, SIGTERM};
+use undercroft::config::visible;
 use undercroft::metadata::log::{LogError, LogEvent};
 use undercroft::metadata::partition::{Outcome, Refusal};
 use undercroft::metadata::survey::{Meaning, Place, ReadKey, Reading, Survey, Verdict, walk_to_end};
@@ -75,7 +75,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
                 }
                 LogEvent::End { .. } => {}
                 LogEvent::Trouble { error, .. } if error.is_retriable() => {
-                    let _ = writeln!(io::stderr(), "undercroft: {error}; reading goes on");
+                    crate::complain(&Failure(format!("{error}; reading goes on")));
                 }
                 LogEvent::Trouble { error, .. } => tail.failure = Some(failed(error)),
             })
@@ -142,14 +142,15 @@ fn partition_of(reading: &Reading) -> Option<TopicIdPartition> {
 }
 
 fn as_text(reading: &Reading) -> String {
-    format!(
+    let line = format!(
         "{}  {:<10}  {:<9}  {}  => {}",
         text::time(reading.place.timestamp_ms),
         text::place(reading.place),
         reading.key.form().name(),
         says(reading),
         explanation(reading)
-    )
+    );
+    visible(&line).into_owned()
 }
 
 /// What the record says, in words.

@@ -3,6 +3,7 @@
 use std::io::{self, Write as _};
 
 use serde_json::{Value, json};
+use undercroft::config::{visible, visible_lines};
 use undercroft::metadata::survey::{Place, Places};
 use undercroft::model::TopicIdPartition;
 
@@ -50,7 +51,7 @@ pub fn hex(bytes: &[u8]) -> String {
 
 /// A user partition as Kafka's tools print it.
 pub fn partition(partition: &TopicIdPartition) -> String {
-    format!("{}-{}", partition.topic.escape_debug(), partition.partition)
+    format!("{}-{}", visible(&partition.topic), partition.partition)
 }
 
 /// `3/1205`: metadata partition and offset.
@@ -71,12 +72,12 @@ pub fn place_json(place: Place) -> Value {
     json!({ "metadataPartition": place.partition, "offset": place.offset, "timestampMs": place.timestamp_ms })
 }
 
-/// Writes to standard output. False if its reader has seen enough. Whoever may write to a log must not be able to steer a
-/// terminal: control characters are replaced.
+/// Writes to standard output. False if its reader has seen enough. Whoever may write to a log or a store must not be able to
+/// steer a terminal: nothing but ends of lines gets there unseen, and values with these are made visible where they are put
+/// into a line.
 pub fn put(text: &str) -> Result<bool, Failure> {
-    let text = text.replace(|c: char| c.is_control() && c != '\n', "\u{fffd}");
     let mut out = io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+    match out.write_all(visible_lines(text).as_bytes()).and_then(|()| out.flush()) {
         Ok(()) => Ok(true),
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
         Err(error) => Err(Failure(format!("standard output cannot be written: {error}"))),

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use serde_json::{Value, json};
+use undercroft::config::visible;
 use undercroft::metadata::survey::{Finding, Severity, Tally, check};
 
 use super::source::{Filter, Source};
@@ -74,7 +75,7 @@ fn as_text(findings: &[Finding], problems: usize, checked: usize, tally: &Tally)
     for finding in findings {
         let severity = if finding.severity == Severity::Problem { "PROBLEM" } else { "notice" };
         let partition = finding.partition.as_ref().map_or_else(String::new, |at| format!("{}: ", text::partition(at)));
-        let _ = write!(out, "{severity} {partition}{}", finding.text);
+        let _ = write!(out, "{severity} {partition}{}", visible(&finding.text));
         if finding.records.count > 0 {
             let _ = write!(out, " [records {}]", text::places(&finding.records));
         }

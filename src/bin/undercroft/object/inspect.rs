@@ -1,6 +1,6 @@
 //! `undercroft object inspect`.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -11,17 +11,22 @@ use undercroft::model::IndexType;
 use undercroft::storage::layout::aiven::{MANIFEST_BYTES_MAX, Manifest, ManifestError};
 use undercroft::storage::layout::compact::{Footer, FooterError, TRAILER_LENGTH, Trailer};
 use undercroft::storage::survey::{Description, Part};
+use undercroft::storage::{StorageError, open_regular_file, read_small_file};
 
-use super::store;
+use super::{store, untold};
 use crate::Failure;
 use crate::metadata::text::put;
 use crate::text::columns;
 
 /// What `undercroft object inspect` takes.
 #[derive(Args)]
+#[command(
+    after_help = "Exit codes: 0 it was read, 1 it is corrupt or not there, 2 that could not be told (the store, the
+configuration, the rights, a newer version, or arguments that make no sense)."
+)]
 pub struct Arguments {
-    /// The object, as it lies in a file system store or was downloaded: a `.ucseg` or a `.rsm-manifest`. With `--config`
-    /// its name in the store; of a segment in three objects any of them will do
+    /// The object, as it lies in a file system store or was downloaded. With `--config` its name in the store. Of a segment in three
+    /// objects (`.log`, `.indexes`, `.rsm-manifest`) any will do, if the manifest lies beside it
     object: PathBuf,
     /// Java properties file with the storage side's configuration, or a broker's
     #[arg(long, value_name = "FILE")]
@@ -31,15 +36,20 @@ pub struct Arguments {
     json: bool,
 }
 
-/// Prints what the object says.
+/// Prints what the object says. The exit codes are those of `verify`.
 ///
 /// # Errors
-/// [`Failure`] if the object cannot be read or is no such object.
+/// [`Failure`] if the object is corrupt or not there, or standard output can't be written.
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let object = &arguments.object;
-    let description = match &arguments.config {
-        Some(config) => of_store(config, object)?,
-        None => of_file(object).map_err(|why| Failure(format!("{}: {why}", object.display())))?,
+    let described = match &arguments.config {
+        Some(config) => of_store(config, object),
+        None => of_file(object).map_err(Unread::of_file),
+    };
+    let description = match described {
+        Ok(description) => description,
+        Err(Unread::Wrong(failure)) => return Err(failure),
+        Err(Unread::Untold(failure)) => return Ok(untold(&failure)),
     };
     put(&match (description, arguments.json) {
         (Description::Compact { footer, object_bytes }, true) => as_json(&footer, object_bytes),
@@ -50,10 +60,40 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn of_store(config: &Path, object: &Path) -> Result<Description, Failure> {
-    let store::Open { runtime, surveyor } = store::open(config, None)?;
-    let object = object.to_str().ok_or_else(|| Failure("names of objects are UTF-8".to_owned()))?;
-    runtime.block_on(surveyor.describe(object)).map_err(|error| Failure(error.to_string()))
+/// Why there is nothing to print.
+enum Unread {
+    /// The object is not there, or is not what it should be.
+    Wrong(Failure),
+    /// Whether it is could not be told.
+    Untold(Failure),
+}
+
+fn of_store(config: &Path, object: &Path) -> Result<Description, Unread> {
+    let store::Open { runtime, surveyor } = store::open(config, None).map_err(Unread::Untold)?;
+    let object = object.to_str().ok_or_else(|| Unread::Untold(Failure("names of objects are UTF-8".to_owned())))?;
+    runtime.block_on(surveyor.describe(object)).map_err(|error| {
+        let failure = Failure(error.to_string());
+        match error {
+            StorageError::NotFound { .. } | StorageError::Corrupt { .. } => Unread::Wrong(failure),
+            _ => Unread::Untold(failure),
+        }
+    })
+}
+
+impl Unread {
+    fn of_file((path, error): (PathBuf, ReadError)) -> Self {
+        let failure = Failure(format!("{}: {error}", path.display()));
+        match error {
+            ReadError::Io(error) | ReadError::NoManifest(error) => match error.kind() {
+                io::ErrorKind::NotFound | io::ErrorKind::FileTooLarge => Self::Wrong(failure),
+                _ => Self::Untold(failure),
+            },
+            ReadError::Footer(FooterError::Unsupported(_)) | ReadError::Manifest(ManifestError::Unsupported(_)) => {
+                Self::Untold(failure)
+            }
+            ReadError::Footer(_) | ReadError::Manifest(_) => Self::Wrong(failure),
+        }
+    }
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -64,35 +104,33 @@ enum ReadError {
     Footer(#[from] FooterError),
     #[error("not a manifest: {0}")]
     Manifest(#[from] ManifestError),
-    #[error("not a file")]
-    NotAFile,
+    #[error(
+        "data or indexes of a segment in the layout `aiven` (or a file of a broker) say nothing of themselves, and their manifest can't be read: {0}"
+    )]
+    NoManifest(io::Error),
 }
 
-fn of_file(path: &Path) -> Result<Description, ReadError> {
-    let is_manifest = path.extension().is_some_and(|end| end == Part::Manifest.suffix());
-    if !is_manifest {
-        let (footer, object_bytes) = read(path)?;
+/// What a file says, or the manifest beside it. An error names the file that it is about.
+fn of_file(path: &Path) -> Result<Description, (PathBuf, ReadError)> {
+    let part = Part::AIVEN.into_iter().find(|part| path.extension().is_some_and(|end| end == part.suffix()));
+    let Some(part) = part else {
+        let (footer, object_bytes) = read(path).map_err(|error| (path.to_owned(), error))?;
         return Ok(Description::Compact { footer, object_bytes });
-    }
-    let metadata = fs::metadata(path)?;
-    if !metadata.is_file() {
-        return Err(ReadError::NotAFile);
-    }
-    if metadata.len() > MANIFEST_BYTES_MAX {
-        return Err(ManifestError::Corrupt(format!("it has {} bytes", metadata.len())).into());
-    }
-    let manifest = Manifest::decode(&fs::read(path)?)?;
-    Ok(Description::Aiven { object: path.display().to_string(), manifest })
+    };
+    let manifest = path.with_extension(Part::Manifest.suffix());
+    let at = |error: ReadError| (manifest.clone(), error);
+    let bytes = read_small_file(&manifest, MANIFEST_BYTES_MAX).map_err(|error| match part {
+        Part::Manifest => at(error.into()),
+        _ => at(ReadError::NoManifest(error)),
+    })?;
+    let decoded = Manifest::decode(&bytes).map_err(|error| at(error.into()))?;
+    Ok(Description::Aiven { object: manifest.display().to_string(), manifest: decoded })
 }
 
 /// The footer and the object's length. Reads the end of the file only.
 fn read(path: &Path) -> Result<(Footer, u64), ReadError> {
-    let mut file = File::open(path)?;
-    let metadata = file.metadata()?;
-    if !metadata.is_file() {
-        return Err(ReadError::NotAFile);
-    }
-    let length = metadata.len();
+    let mut file = open_regular_file(path)?;
+    let length = file.metadata()?.len();
     let trailer = Trailer::decode(&last_bytes(&mut file, length, TRAILER_LENGTH as u64)?)?;
     // A length that is wrong reads at most the file, and the footer's checksum tells.
     let end = last_bytes(&mut file, length, u64::from(trailer.footer_length) + TRAILER_LENGTH as u64)?;

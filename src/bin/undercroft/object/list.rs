@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use serde_json::{Value, json};
+use undercroft::config::visible;
 use undercroft::storage::survey::{Found, FoundSegment, Scope};
 
 use super::store::{Open, Part, Store, described};
@@ -80,9 +81,10 @@ impl Sums {
 
     fn text(&self, scope: &Scope, store: &str) -> String {
         let Self { segments, incomplete, foreign, .. } = self;
-        let of = described(scope);
         format!(
-            "\n{store}, {of}: {segments} segments ({}), {incomplete} of them incomplete; {foreign} foreign objects ({}).\n",
+            "\n{}, {}: {segments} segments ({}), {incomplete} of them incomplete; {foreign} foreign objects ({}).\n",
+            visible(store),
+            visible(&described(scope)),
             bytes(self.bytes),
             bytes(self.foreign_bytes)
         )
@@ -118,7 +120,9 @@ fn as_text(found: &Found) -> String {
             let (id, topic, partition) = (name.segment_id, &name.topic, name.partition);
             format!("{layout:8} {size:>10} {offset:>20}  {id:22}  {topic}-{partition}{lacks}", id = id.to_string())
         }
-        Found::Foreign { object, bytes: size } => format!("{:8} {:>10} {object}", "foreign", bytes(*size)),
+        Found::Foreign { object, bytes: size } => {
+            format!("{:8} {:>10} {}", "foreign", bytes(*size), visible(object))
+        }
     }
 }
 

@@ -18,7 +18,7 @@ use crate::Failure;
 pub enum Command {
     /// List the segments that lie in a store, and what else does
     List(list::Arguments),
-    /// Print what an object says of itself: a file, or with `--config` one in the store
+    /// Print what an object says of itself: a file, or with `--config` one in the store. Exit codes as of `verify`
     Inspect(inspect::Arguments),
     /// Check segments in a store: exit code 0 all good, 1 something corrupt or missing, 2 it could not be told
     Verify(verify::Arguments),

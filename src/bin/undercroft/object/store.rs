@@ -1,19 +1,15 @@
 //! Which store is meant, and which part of it.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 use tokio::runtime::{Builder, Runtime};
-use undercroft::config::{Config, Side};
+use undercroft::config::{Config, StoragePairs};
 use undercroft::storage::StorageEnv;
 use undercroft::storage::survey::{Scope, Surveyor};
 
 use crate::Failure;
 use crate::metadata;
-
-/// Where a broker is told what stands in front of the storage side's keys, if it isn't the usual.
-const IMPL_PREFIX: &str = "remote.log.storage.manager.impl.prefix";
 
 /// Options that say where the store is.
 #[derive(Args)]
@@ -87,27 +83,21 @@ pub fn open(path: &Path, bytes_per_second: Option<u64>) -> Result<Open, Failure>
 }
 
 fn read(path: &Path) -> Result<Config, String> {
-    let bytes = fs::read(path).map_err(|error| error.to_string())?;
-    let pairs = metadata::properties(&bytes)?;
-    let told = pairs.iter().find(|(name, _)| name == IMPL_PREFIX).map(|(_, prefix)| prefix.as_str());
-    let prefix = told.unwrap_or(Side::Storage.broker_prefix());
-    let is_brokers = told.is_some() || pairs.iter().any(|(name, _)| name.starts_with(prefix));
-    let mut config = Config::new();
-    for (name, value) in &pairs {
-        let key = if is_brokers { name.strip_prefix(prefix) } else { Some(name.as_str()) };
-        let Some(key) = key else { continue };
-        if value.contains("${") {
-            return Err(format!(
-                "{name}: `${{…}}` is for a broker's providers, which are Java code; write the value itself"
-            ));
+    let pairs = metadata::properties(path)?;
+    let of_storage = StoragePairs::of(&pairs);
+    match of_storage.placeholders().next() {
+        None => Ok(of_storage.config()),
+        Some((name, _)) => {
+            let why = "`${…}` is for a broker's providers, which are Java code; write the value itself";
+            Err(format!("{name}: {why}"))
         }
-        config.set(key, value);
     }
-    Ok(config)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     fn config_of(text: &str) -> Result<Config, String> {

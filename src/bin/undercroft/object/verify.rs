@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use clap::Args;
 use serde_json::json;
+use undercroft::config::visible;
 use undercroft::storage::survey::{Checked, Depth, Finding, FoundSegment, Progress, Scope, Severity, Tally};
 
 use super::list::segment_json;
@@ -123,7 +124,7 @@ fn as_text(finding: &Finding) -> String {
     let severity = finding.severity.name();
     let severity = if finding.severity == Severity::Notice { severity.to_owned() } else { severity.to_uppercase() };
     let place = if finding.place.is_empty() { String::new() } else { format!(" {}:", finding.place) };
-    format!("{severity:8} {}:{place} {}\n", finding.object, finding.why)
+    format!("{}\n", visible(&format!("{severity:8} {}:{place} {}", finding.object, finding.why)))
 }
 
 fn finding_json(found: Option<&FoundSegment>, finding: &Finding) -> String {
@@ -143,9 +144,10 @@ fn summary(tally: &Tally, scope: &Scope, store: &str, is_heavy: bool) -> String 
     let depth = if is_heavy { "every byte" } else { "sizes, footers and manifests" };
     let cut = tally.cut_short.as_ref().map_or_else(String::new, |why| format!(" NOT ALL WAS CHECKED: {why}."));
     format!(
-        "{store}, {}: {segments} segments ({}) checked, {depth}: {good} good, {corrupt} corrupt, {missing} with \
+        "{}, {}: {segments} segments ({}) checked, {depth}: {good} good, {corrupt} corrupt, {missing} with \
          something missing, {untold} that could not be told; {foreign} foreign objects.{cut}\n",
-        described(scope),
+        visible(store),
+        visible(&described(scope)),
         bytes(tally.bytes),
     )
 }

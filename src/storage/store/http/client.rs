@@ -21,6 +21,7 @@ use parking_lot::Mutex;
 
 use super::super::super::StorageError;
 use super::super::super::settings::{HttpSettings, ProxySettings};
+use super::super::super::small_file::{BUNDLE_BYTES_MAX, KEY_FILE_BYTES_MAX, read_small_file};
 use super::connect::Connector;
 use crate::config::{ConfigError, Key, storage as keys};
 
@@ -32,6 +33,11 @@ static CLIENTS: Mutex<Vec<(ClientKey, Client)>> = Mutex::new(Vec::new());
 
 /// Where machines ask for their own credentials: never through a proxy.
 const METADATA_SERVICES: &str = "169.254.169.254,169.254.170.2,169.254.170.23,fd00:ec2::254,fd00:ec2::23,metadata.google.internal,localhost,127.0.0.1,::1";
+
+/// Whether a machine's credentials are asked for: those who give them have their own ways to say what they send.
+pub(super) fn is_metadata_service(host: &str) -> bool {
+    host != "localhost" && host != "127.0.0.1" && METADATA_SERVICES.split(',').any(|known| known == host)
+}
 
 const IDLE: Duration = Duration::from_secs(60);
 
@@ -127,7 +133,7 @@ fn tls(http: &HttpSettings) -> Result<SslConnector, StorageError> {
         builder.set_verify(SslVerifyMode::NONE);
     }
     if let Some(path) = &http.ca_file {
-        let bundle = X509::stack_from_pem(&read(&keys::TLS_CA, path)?);
+        let bundle = X509::stack_from_pem(&read(&keys::TLS_CA, path, BUNDLE_BYTES_MAX)?);
         let bundle = bundle.map_err(|error| unusable(&keys::TLS_CA, path, &words(&error)))?;
         if bundle.is_empty() {
             return Err(unusable(&keys::TLS_CA, path, "no certificate is in it"));
@@ -137,7 +143,8 @@ fn tls(http: &HttpSettings) -> Result<SslConnector, StorageError> {
         }
     }
     if let Some((certificate, key)) = &http.client_files {
-        let (chain, key_bytes) = (read(&keys::TLS_CERTIFICATE, certificate)?, read(&keys::TLS_KEY, key)?);
+        let chain = read(&keys::TLS_CERTIFICATE, certificate, BUNDLE_BYTES_MAX)?;
+        let key_bytes = read(&keys::TLS_KEY, key, KEY_FILE_BYTES_MAX)?;
         let chain =
             X509::stack_from_pem(&chain).map_err(|e| unusable(&keys::TLS_CERTIFICATE, certificate, &words(&e)))?;
         let mut chain = chain.into_iter();
@@ -160,8 +167,8 @@ fn words(error: &ErrorStack) -> String {
     first.and_then(|error| error.reason()).map_or_else(|| error.to_string(), str::to_owned)
 }
 
-fn read(key: &Key, path: &str) -> Result<Vec<u8>, StorageError> {
-    std::fs::read(path).map_err(|error| unusable(key, path, &error.to_string()))
+fn read(key: &Key, path: &str, bytes_max: u64) -> Result<Vec<u8>, StorageError> {
+    read_small_file(path.as_ref(), bytes_max).map_err(|error| unusable(key, path, &error.to_string()))
 }
 
 fn unusable(key: &Key, value: &str, why: &str) -> StorageError {

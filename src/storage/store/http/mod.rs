@@ -12,7 +12,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use futures_util::{FutureExt as _, Stream};
-use http::{Method, Request, Response, StatusCode, Uri};
+use http::{HeaderValue, Method, Request, Response, StatusCode, Uri};
 use http_body::Body as _;
 use hyper::body::Incoming;
 use opendal::raw::{parse_content_encoding, parse_content_length};
@@ -20,8 +20,9 @@ use opendal::{Buffer, Error, ErrorKind, HttpBody, HttpTransport, Result};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, Sleep};
 
-use client::Client;
+use super::trouble::{NO_STORE, is_page};
 pub(super) use client::client;
+use client::{Client, is_metadata_service};
 
 /// Bounds one attempt: until the answer begins, and between any two pieces of it. Bounds how many are under way.
 pub(super) struct BoundedTransport {
@@ -41,6 +42,11 @@ fn too_late(what: &'static str, waited: Duration) -> Error {
     Error::new(ErrorKind::Unexpected, format!("{what} within {} ms", waited.as_millis())).set_temporary()
 }
 
+/// Whatever answers, its "not found" is no word on an object.
+fn no_store() -> Error {
+    Error::new(ErrorKind::ConfigInvalid, format!("{NO_STORE} answers"))
+}
+
 /// What stores say of a bucket or container that isn't there, in the body of a 404 or its header.
 const NO_BUCKET: [&str; 3] = ["NoSuchBucket", "ContainerNotFound", "The specified bucket does not exist"];
 
@@ -50,7 +56,8 @@ impl HttpTransport for BoundedTransport {
             Some(places) => Arc::clone(places).acquire_owned().await.ok(),
             None => None,
         };
-        let is_head = request.method() == Method::HEAD;
+        let (is_head, is_get) = (request.method() == Method::HEAD, request.method() == Method::GET);
+        let is_login = request.uri().host().is_some_and(is_metadata_service);
         let to = request.uri().clone();
         let bound = self.attempt_timeout + Duration::from_secs(request.body().len() as u64 >> 20);
         let response = tokio::time::timeout(bound, self.client.send(request))
@@ -69,12 +76,20 @@ impl HttpTransport for BoundedTransport {
         if parts.status == StatusCode::RANGE_NOT_SATISFIABLE {
             return Err(Error::new(ErrorKind::RangeNotSatisfied, "it ends before the range that was asked for"));
         }
+        // No object of ours is one, and its bytes must be taken for none.
+        let kind = parts.headers.get(http::header::CONTENT_TYPE).map_or(&b""[..], HeaderValue::as_bytes);
+        if is_get && !is_login && parts.status.is_success() && kind.starts_with(b"text/html") {
+            return Err(no_store());
+        }
         // A DELETE that is answered "not found" is taken for success further up, and a GET for a missing object, also if it
         // is the bucket that isn't there.
         if parts.status == StatusCode::NOT_FOUND {
             let answer = if is_head { Vec::new() } else { body.to_buffer().await?.to_vec() };
             let text = String::from_utf8_lossy(&answer);
             let code = parts.headers.get("x-ms-error-code").and_then(|code| code.to_str().ok()).unwrap_or_default();
+            if !is_login && is_page(&text) {
+                return Err(no_store());
+            }
             if NO_BUCKET.iter().any(|words| text.contains(words) || code == *words) {
                 return Err(Error::new(ErrorKind::ConfigInvalid, "S3Error { code: \"NoSuchBucket\", message: \"\" }"));
             }

@@ -5,11 +5,15 @@ mod azure;
 mod google;
 mod watched;
 
+use std::io;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use opendal::HttpTransporter;
 use parking_lot::Mutex;
 use reqsign_core::{Context, FileRead, OsEnv, ProvideCredential, SigningCredential};
+
+use super::super::small_file::{KEY_FILE_BYTES_MAX, read_small_file};
 
 pub(super) use aws::aws_login;
 pub(super) use azure::azure_login;
@@ -101,12 +105,18 @@ pub(super) fn context(transporter: &HttpTransporter) -> Context {
     Context::new().with_file_read(Files).with_http_send(transporter.clone()).with_env(OsEnv)
 }
 
+/// A file of credentials, read by a thread that may wait for its disk.
+async fn read(path: PathBuf) -> io::Result<Vec<u8>> {
+    let read = tokio::task::spawn_blocking(move || read_small_file(&path, KEY_FILE_BYTES_MAX));
+    read.await.map_err(io::Error::other)?
+}
+
 #[derive(Debug)]
 struct Files;
 
 impl FileRead for Files {
     async fn file_read(&self, path: &str) -> reqsign_core::Result<Vec<u8>> {
-        tokio::fs::read(path).await.map_err(|error| {
+        read(path.into()).await.map_err(|error| {
             reqsign_core::Error::config_invalid(format!("`{path}` can't be read: {error}")).with_source(error)
         })
     }

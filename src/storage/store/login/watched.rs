@@ -9,6 +9,9 @@ use parking_lot::Mutex;
 /// How often the file is looked at.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
+/// How often it is said that it can't be read.
+const SAY_EVERY: Duration = Duration::from_secs(60);
+
 /// What tells one content from the next: a mounted secret is replaced as a link, so the number of the file counts too.
 type Stamp = (Option<SystemTime>, u64, u64);
 
@@ -17,6 +20,8 @@ type Stamp = (Option<SystemTime>, u64, u64);
 pub(super) struct Watched<T> {
     path: PathBuf,
     known: Mutex<Option<Known<T>>>,
+    /// When it was said last that it can't be read.
+    said: Mutex<Option<Instant>>,
 }
 
 #[derive(Debug, Clone)]
@@ -28,7 +33,7 @@ struct Known<T> {
 
 impl<T: Clone + Send> Watched<T> {
     pub(super) fn new(path: &str) -> Self {
-        Self { path: path.into(), known: Mutex::new(None) }
+        Self { path: path.into(), known: Mutex::new(None), said: Mutex::new(None) }
     }
 
     /// What the file holds now, made of its bytes by `make`. Also whether that is new.
@@ -46,7 +51,7 @@ impl<T: Clone + Send> Watched<T> {
             .map_err(|error| format!("`{}` can't be read: {error}", self.path.display()));
         let read = match (stamp, &known) {
             (Ok(stamp), Some(known)) if known.stamp == stamp => Ok((stamp, known.value.clone(), false)),
-            (Ok(stamp), _) => match tokio::fs::read(&self.path).await {
+            (Ok(stamp), _) => match super::read(self.path.clone()).await {
                 Ok(bytes) => make(&bytes)
                     .map(|value| (stamp, value, true))
                     .map_err(|why| format!("`{}`: {why}", self.path.display())),
@@ -57,13 +62,40 @@ impl<T: Clone + Send> Watched<T> {
         let (stamp, value, is_new) = match (read, known) {
             (Ok(read), _) => read,
             (Err(why), Some(known)) => {
-                tracing::warn!(%why, "credentials were not read again, and those that were there hold on");
+                if self.is_said(Instant::now()) {
+                    tracing::warn!(%why, "credentials were not read again, and those that were there hold on");
+                }
                 (known.stamp, known.value, false)
             }
             (Err(why), None) => return Err(why),
         };
+        if is_new {
+            *self.said.lock() = None;
+        }
         let value_known = Known { stamp, looked: Instant::now(), value: value.clone() };
         *self.known.lock() = Some(value_known);
         Ok((value, is_new))
+    }
+
+    /// Whether a failure is told of now: the first one, and one a minute.
+    fn is_said(&self, now: Instant) -> bool {
+        let mut said = self.said.lock();
+        let is_news = said.is_none_or(|last| now.duration_since(last) >= SAY_EVERY);
+        if is_news {
+            *said = Some(now);
+        }
+        is_news
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn that_a_file_cannot_be_read_is_said_once_a_minute() {
+        let (start, file) = (Instant::now(), Watched::<()>::new("/not/there"));
+        let said: Vec<u64> = (0..200).filter(|&second| file.is_said(start + Duration::from_secs(second))).collect();
+        assert_eq!(said, [0, 60, 120, 180]);
     }
 }

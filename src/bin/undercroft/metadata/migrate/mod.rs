@@ -3,7 +3,6 @@
 mod json;
 mod report;
 
-use std::io::{self, Write as _};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -101,7 +100,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
             Ending::Refused => ExitCode::from(REFUSED),
         }),
         Err(Trouble::Log(error @ (LogError::Refused { .. } | LogError::Mismatch { .. }))) => {
-            let _ = writeln!(io::stderr(), "undercroft: REFUSED: {error}");
+            crate::complain(&Failure(format!("REFUSED: {error}")));
             Ok(ExitCode::from(REFUSED))
         }
         Err(Trouble::Log(error)) => Err(Failure(format!("FAILED: {error}"))),
@@ -132,7 +131,7 @@ fn migrate(arguments: &Arguments) -> Result<Ending, Trouble> {
     let timeout = Duration::from_millis(arguments.timeout_ms);
     let operator = TopicOperator::open(&client, timeout)?;
     for warning in operator.warnings() {
-        let _ = writeln!(io::stderr(), "undercroft: {warning}");
+        crate::complain(&Failure(warning.to_string()));
     }
     let cluster = KafkaCluster::open(operator, timeout)?;
     let Arguments { force: is_forced, retention_ms, segment_ms, .. } = *arguments;

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use undercroft::config::visible;
 use undercroft::metadata::migration::{Events, Found, Goal, Obstacle, Plan, Resting, RestingFact, Step, duration};
 
 use undercroft::model::KafkaUuid;
@@ -50,16 +51,16 @@ impl Report {
 
     fn obstacles(&mut self, word: &str, obstacles: &[Obstacle]) {
         for obstacle in obstacles {
-            self.put(&format!("{word}: {obstacle}"));
+            self.put(&visible(&format!("{word}: {obstacle}")));
         }
     }
 
     fn plan(&mut self, plan: &Plan) {
         for obstacle in &plan.overruled {
-            self.put(&format!("Overruled by --force: {obstacle}"));
+            self.put(&visible(&format!("Overruled by --force: {obstacle}")));
         }
         for note in &plan.notes {
-            self.put(&format!("Note: {note}."));
+            self.put(&visible(&format!("Note: {note}.")));
         }
     }
 }
@@ -75,7 +76,7 @@ impl Events for Report {
     }
 
     fn taken(&mut self, step: &Step) {
-        self.put(&format!("Done: {step}."));
+        self.put(&visible(&format!("Done: {step}.")));
     }
 
     fn is_already(&mut self, level: i8) {
@@ -121,7 +122,7 @@ impl Events for Report {
         self.plan(plan);
         self.put(&format!("READY: level {level} can be had now, with --upgrade-to-v{level}. It would"));
         for step in &plan.steps {
-            self.put(&format!("  {step}"));
+            self.put(&visible(&format!("  {step}")));
         }
     }
 }
