@@ -138,7 +138,7 @@ async fn in_parts(store: &dyn ObjectStore, many: &ObjectKey, gone: &ObjectKey, p
 }
 
 /// What a store says to a wrong bucket or login: never "not there".
-async fn refuses(missing: &DriverStore, stranger: Option<&DriverStore>) {
+async fn refuses(missing: Option<&DriverStore>, stranger: Option<&DriverStore>) {
     let key = ObjectKey::new("a/b");
     let all = async |store: &DriverStore| {
         [
@@ -148,11 +148,13 @@ async fn refuses(missing: &DriverStore, stranger: Option<&DriverStore>) {
             ("delete two", store.delete(&[key.clone(), ObjectKey::new("a/c")]).await),
         ]
     };
-    for (what, error) in all(missing).await {
-        assert!(matches!(error, Err(StorageError::Misconfigured { .. })), "{what}: {error:?}");
+    if let Some(missing) = missing {
+        for (what, error) in all(missing).await {
+            assert!(matches!(error, Err(StorageError::Misconfigured { .. })), "{what}: {error:?}");
+        }
+        let put = missing.put(&key, vec![Bytes::from_static(b"x")]).await;
+        assert!(matches!(put, Err(StorageError::Misconfigured { .. } | StorageError::Refused { .. })), "{put:?}");
     }
-    let put = missing.put(&key, vec![Bytes::from_static(b"x")]).await;
-    assert!(matches!(put, Err(StorageError::Misconfigured { .. } | StorageError::Refused { .. })), "{put:?}");
     if let Some(stranger) = stranger {
         for (what, error) in all(stranger).await {
             assert!(matches!(error, Err(StorageError::Refused { .. })), "{what}: {error:?}");
@@ -173,7 +175,7 @@ async fn azure_behaves() {
     run(&with(&keys, &[]), "suite/", 1 << 20, Parts::Known).await;
     // Any key in base64 but the right one.
     let stranger = with(&keys, &[("storage.azure.account.key", "d3Jvbmc=")]);
-    refuses(&with(&keys, &[("storage.azure.container.name", "not-there")]), Some(&stranger)).await;
+    refuses(Some(&with(&keys, &[("storage.azure.container.name", "not-there")])), Some(&stranger)).await;
     let connection = format!(
         "DefaultEndpointsProtocol=http;AccountName={};AccountKey={};BlobEndpoint={}/{};",
         stand_ins::ACCOUNT,
@@ -207,17 +209,17 @@ async fn s3_behaves() {
     run(&with(&keys, &[]), "suite/", 5 << 20, Parts::Known).await;
     run(&with(&keys, &[("storage.aws.checksum.check.enabled", "true")]), "checksummed/", 5 << 20, Parts::Known).await;
     let stranger = with(&keys, &[("storage.aws.secret.access.key", "wrong")]);
-    refuses(&with(&keys, &[("storage.s3.bucket.name", "not-there")]), Some(&stranger)).await;
+    refuses(Some(&with(&keys, &[("storage.s3.bucket.name", "not-there")])), Some(&stranger)).await;
 }
 
-/// Starts s3s-fs, a server of S3 of another make.
+/// Starts s3s-fs, a server of S3 of another make. Not run on it: a missing bucket, which it says of that there is no such key.
 #[tokio::test(flavor = "multi_thread")]
 async fn s3_of_another_make_behaves() {
     let Some(server) = stand_ins::s3s() else { return };
     let keys = server.s3_keys();
     run(&with(&keys, &[]), "suite/", 5 << 20, Parts::Known).await;
     let stranger = with(&keys, &[("storage.aws.secret.access.key", "wrong")]);
-    refuses(&with(&keys, &[("storage.s3.bucket.name", "not-there")]), Some(&stranger)).await;
+    refuses(None, Some(&stranger)).await;
 }
 
 fn s3_keys(server: &weed::Weed) -> Vec<(&'static str, String)> {
