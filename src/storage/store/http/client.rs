@@ -40,6 +40,8 @@ pub(super) fn is_metadata_service(host: &str) -> bool {
 }
 
 const IDLE: Duration = Duration::from_secs(60);
+/// What a connection reads at once, at most: eight records of TLS, which stay in the processor's cache on their way.
+const BUFFER_MAX: usize = 128 << 10;
 
 /// A pool of connections and how they are made. Copies share it.
 #[derive(Clone)]
@@ -68,6 +70,7 @@ pub(in super::super) fn client(runtime: tokio::runtime::Id, http: &HttpSettings)
         .pool_timer(TokioTimer::new())
         .pool_idle_timeout(IDLE)
         .pool_max_idle_per_host(http.idle_connections)
+        .http1_max_buf_size(BUFFER_MAX)
         .build(connector);
     let agent = http.user_agent.as_deref().unwrap_or(concat!("undercroft/", env!("CARGO_PKG_VERSION")));
     let user_agent =
