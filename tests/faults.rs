@@ -64,7 +64,12 @@ async fn make_bucket(weed: &Weed, bucket: &str) {
         ("storage.s3.api.call.attempt.timeout", "20000".to_owned()),
     ];
     let manager = s3(&weed.endpoint(), bucket, &patient);
-    manager.check().await.expect("usable");
+    // A loaded server answers the first writes with its own failure.
+    let started = Instant::now();
+    while let Err(error) = manager.check().await {
+        assert!(started.elapsed() < Duration::from_secs(60), "not usable: {error:?}");
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
     manager.close().await;
 }
 
@@ -454,7 +459,8 @@ async fn corrupt_bytes_are_corrupt_and_are_not_kept() {
                 // The bit may be one of another index, all of which come at once.
                 match manager.fetch_index(metadata, IndexType::Offset).await {
                     Ok(got) => assert!(got == segment.indexes[0].1, "{way}: a wrong index"),
-                    Err(error) => assert!(matches!(error, StorageError::Corrupt { .. }), "{way}: {error:?}"),
+                    Err(StorageError::Corrupt { .. } | StorageError::Unsupported { .. }) => {}
+                    Err(error) => panic!("{way}: {error:?}"),
                 }
             }
             proxy.set(Mode::Clean);
