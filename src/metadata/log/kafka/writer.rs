@@ -71,6 +71,8 @@ impl Remakes {
 
 struct State {
     producer: Option<Arc<Producer>>,
+    /// A client that another one is to take the place of.
+    retired: Option<Arc<Producer>>,
     /// When the client was made.
     made: Instant,
     line: VecDeque<Waiting>,
@@ -89,8 +91,13 @@ impl Writer {
     /// Makes the client and starts the thread.
     pub fn start(properties: Vec<Property>, servers: &str, line_timeout: Duration) -> Result<Self, LogError> {
         let producer = Producer::new(&properties, TOPIC)?;
-        let state =
-            State { producer: Some(Arc::new(producer)), made: Instant::now(), line: VecDeque::new(), closed: false };
+        let state = State {
+            producer: Some(Arc::new(producer)),
+            retired: None,
+            made: Instant::now(),
+            line: VecDeque::new(),
+            closed: false,
+        };
         let servers = servers.to_owned();
         let shared = Arc::new(Shared { properties, servers, line_timeout, state: Mutex::new(state) });
         let of_thread = Arc::clone(&shared);
@@ -149,9 +156,11 @@ impl Writer {
             if state.made.elapsed() < age_min {
                 return;
             }
-            state.producer.take()
+            let producer = state.producer.take();
+            // The thread lets go of it, which takes time, and makes another one only then.
+            state.retired.clone_from(&producer);
+            producer
         };
-        // Its thread may still poll it, and then lets go of it last.
         if let Some(producer) = producer {
             producer.handle().wake();
         }
@@ -211,10 +220,11 @@ impl Shared {
         let mut quiet = Quiet::default();
         let mut remakes = Remakes { made: Instant::now(), pause: Duration::ZERO };
         loop {
-            let (producer, in_need, closed) = {
-                let state = self.state.lock();
-                (state.producer.clone(), !state.line.is_empty(), state.closed)
+            let (producer, retired, in_need, closed) = {
+                let mut state = self.state.lock();
+                (state.producer.clone(), state.retired.take(), !state.line.is_empty(), state.closed)
             };
+            drop(retired);
             if closed {
                 break self.end(producer.as_deref());
             }

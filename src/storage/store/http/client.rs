@@ -36,6 +36,7 @@ const METADATA_SERVICES: &str = "169.254.169.254,169.254.170.2,169.254.170.23,fd
 
 /// Whether a machine's credentials are asked for: those who give them have their own ways to say what they send.
 pub(super) fn is_metadata_service(host: &str) -> bool {
+    let host = host.trim_start_matches('[').trim_end_matches(']');
     host != "localhost" && host != "127.0.0.1" && METADATA_SERVICES.split(',').any(|known| known == host)
 }
 
@@ -128,8 +129,11 @@ fn tls(http: &HttpSettings) -> Result<SslConnector, StorageError> {
     if cfg!(feature = "vendored") {
         // It knows only where its own build would have put them.
         let found = openssl_probe::probe();
+        if let Some(file) = &found.cert_file {
+            let _ = builder.load_verify_locations(Some(file), None);
+        }
         for folder in &found.cert_dir {
-            let _ = builder.load_verify_locations(found.cert_file.as_deref(), Some(folder));
+            let _ = builder.load_verify_locations(None, Some(folder));
         }
     }
     if !http.is_certificate_checked {

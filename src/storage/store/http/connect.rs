@@ -61,7 +61,7 @@ impl Connector {
         let scheme = proxy.uri().scheme_str().unwrap_or_default();
         let link = match scheme {
             "socks5" | "socks5h" => {
-                let tcp = self.through_socks(&proxy, scheme == "socks5", &to).await?;
+                let tcp = self.through_socks(&proxy, &to).await?;
                 if is_secure { self.secured(tcp.into_inner(), &to).await? } else { Link::plain(tcp.into_inner()) }
             }
             "http" | "https" if is_secure => {
@@ -83,19 +83,15 @@ impl Connector {
         if to.scheme_str() == Some("https") { self.secured(tcp, to).await } else { Ok(Link::plain(tcp)) }
     }
 
-    async fn through_socks(
-        &self,
-        proxy: &Intercept,
-        is_resolved_here: bool,
-        to: &Uri,
-    ) -> Result<TokioIo<tokio::net::TcpStream>, Failure> {
+    async fn through_socks(&self, proxy: &Intercept, to: &Uri) -> Result<TokioIo<tokio::net::TcpStream>, Failure> {
         let (host, port) = (proxy.uri().host().unwrap_or_default(), proxy.uri().port_u16().unwrap_or(SOCKS_PORT));
         let at: Uri = format!("http://{host}:{port}").parse()?;
-        let mut socks = SocksV5::new(at, self.tcp.clone()).local_dns(is_resolved_here);
+        // Names are the proxy's to resolve, whichever way its URL is spelt: here it would hold up a thread of the runtime.
+        let mut socks = SocksV5::new(at, self.tcp.clone()).local_dns(false);
         if let Some((user, password)) = proxy.raw_auth() {
             socks = socks.with_auth(user.to_owned(), password.to_owned());
         }
-        socks.call(to.clone()).await.map_err(|error| at_proxy(proxy, error))
+        socks.call(with_port(to)?).await.map_err(|error| at_proxy(proxy, error))
     }
 
     async fn secured(&self, raw: impl Raw + 'static, to: &Uri) -> Result<Link, Failure> {
@@ -105,7 +101,7 @@ impl Connector {
         let mut stream = SslStream::new(settings.into_ssl(host)?, buffered(raw))?;
         Pin::new(&mut stream).connect().await.map_err(|error| {
             let verdict = stream.ssl().verify_result();
-            if verdict == openssl::x509::X509VerifyResult::OK {
+            if !self.is_certificate_checked || verdict == openssl::x509::X509VerifyResult::OK {
                 Failure::from(error)
             } else {
                 format!("{error}: {}", verdict.error_string()).into()
@@ -113,6 +109,15 @@ impl Connector {
         })?;
         Ok(Link::secure(stream))
     }
+}
+
+/// The same place, with the port that its scheme implies.
+pub(super) fn with_port(to: &Uri) -> Result<Uri, http::uri::InvalidUri> {
+    if to.port().is_some() {
+        return Ok(to.clone());
+    }
+    let port = if to.scheme_str() == Some("https") { 443 } else { 80 };
+    format!("{}://{}:{port}", to.scheme_str().unwrap_or("http"), to.host().unwrap_or_default()).parse()
 }
 
 /// The proxy is to blame, not the store.

@@ -24,6 +24,8 @@ pub(super) struct Link {
     wire: Wire,
     /// Whole URLs are sent over it, as the proxy at its end reads them.
     is_to_proxy: bool,
+    /// What ended a read that had brought something, and is told by the next one: OpenSSL tells it once.
+    failed: Option<io::Error>,
 }
 
 enum Wire {
@@ -33,11 +35,11 @@ enum Wire {
 
 impl Link {
     pub(super) fn plain(tcp: TcpStream) -> Self {
-        Self { wire: Wire::Plain(tcp), is_to_proxy: false }
+        Self { wire: Wire::Plain(tcp), is_to_proxy: false, failed: None }
     }
 
     pub(super) fn secure(tls: Secured) -> Self {
-        Self { wire: Wire::Secure(Box::new(tls)), is_to_proxy: false }
+        Self { wire: Wire::Secure(Box::new(tls)), is_to_proxy: false, failed: None }
     }
 
     pub(super) fn of_proxy(self) -> Self {
@@ -59,7 +61,11 @@ pub(super) fn buffered(raw: impl Raw + 'static) -> BufReader<Box<dyn Raw>> {
 impl AsyncRead for Link {
     /// Under TLS fills `out` with all records that are there: each piece is a step of its own for all that stand behind.
     fn poll_read(self: Pin<&mut Self>, context: &mut Context<'_>, out: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        match &mut self.get_mut().wire {
+        let link = self.get_mut();
+        if let Some(error) = link.failed.take() {
+            return Poll::Ready(Err(error));
+        }
+        match &mut link.wire {
             Wire::Plain(tcp) => Pin::new(tcp).poll_read(context, out),
             Wire::Secure(tls) => {
                 let before = out.filled().len();
@@ -70,8 +76,14 @@ impl AsyncRead for Link {
                     if has_more && out.remaining() > 0 {
                         continue;
                     }
-                    // An end or a failure shows again in the next read.
-                    return if out.filled().len() > before { Poll::Ready(Ok(())) } else { read };
+                    if out.filled().len() == before {
+                        return read;
+                    }
+                    // An end shows again in the next read.
+                    if let Poll::Ready(Err(error)) = read {
+                        link.failed = Some(error);
+                    }
+                    return Poll::Ready(Ok(()));
                 }
             }
         }

@@ -116,12 +116,12 @@ fn proxy(store: u16, is_socks: bool) -> (u16, Seen) {
     let seen = Seen::default();
     let asked = Arc::clone(&seen);
     let port = listen(move |tcp| {
-        let _ = if is_socks { socks(tcp, store, &asked) } else { connect(tcp, store, &asked) };
+        let _ = if is_socks { socks(tcp, store, &asked) } else { tunnel(tcp, store, &asked) };
     });
     (port, seen)
 }
 
-fn connect(mut tcp: TcpStream, store: u16, seen: &Seen) -> std::io::Result<()> {
+fn tunnel(mut tcp: TcpStream, store: u16, seen: &Seen) -> std::io::Result<()> {
     let Some(head) = head(&mut BufReader::with_capacity(1, &tcp)) else { return Ok(()) };
     let login = format!("Basic {}", openssl::base64::encode_block(b"me:my word"));
     let is_let_in = head.lines().any(|line| {
@@ -300,4 +300,17 @@ async fn a_proxy_of_either_kind_is_told_the_name_and_the_login_and_is_named_when
             }
         }
     }
+}
+
+#[test]
+fn a_url_without_a_port_means_that_of_its_scheme_to_a_proxy_too() {
+    for (url, expected) in [
+        ("http://store.example.org/a", "http://store.example.org:80/"),
+        ("https://store.example.org/a?b", "https://store.example.org:443/"),
+        ("https://[fd00::1]/a", "https://[fd00::1]:443/"),
+        ("http://store.example.org:9000/a", "http://store.example.org:9000/a"),
+    ] {
+        assert_eq!(connect::with_port(&url.parse().unwrap()).unwrap().to_string(), expected);
+    }
+    assert!(client::is_metadata_service("[fd00:ec2::254]") && !client::is_metadata_service("127.0.0.1"));
 }
