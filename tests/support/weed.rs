@@ -81,7 +81,7 @@ fn start(program: &std::path::Path) -> Weed {
             "-filer",
             "-ip=127.0.0.1",
             "-ip.bind=127.0.0.1",
-            "-volume.max=50",
+            "-volume.max=150",
             "-master.volumeSizeLimitMB=64",
             // On fixed ports unless switched off.
             "-s3.port.iceberg=0",
