@@ -151,18 +151,15 @@ impl Writer {
     /// another topic of the same name goes by that one's partitions until its next look, which may be minutes away. Records
     /// that come meanwhile wait in line.
     pub fn renew(&self, age_min: Duration) {
-        let producer = {
-            let mut state = self.shared.state.lock();
-            if state.made.elapsed() < age_min {
-                return;
-            }
-            let producer = state.producer.take();
-            // The thread lets go of it, which takes time, and makes another one only then.
-            state.retired.clone_from(&producer);
-            producer
-        };
-        if let Some(producer) = producer {
+        let mut state = self.shared.state.lock();
+        if state.made.elapsed() < age_min {
+            return;
+        }
+        // Without one, it was renewed a moment ago already, or failed.
+        if let Some(producer) = state.producer.take() {
             producer.handle().wake();
+            // The thread lets go of it, which takes time, and makes another one only then.
+            state.retired = Some(producer);
         }
     }
 

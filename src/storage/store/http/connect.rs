@@ -65,7 +65,7 @@ impl Connector {
                 if is_secure { self.secured(tcp.into_inner(), &to).await? } else { Link::plain(tcp.into_inner()) }
             }
             "http" | "https" if is_secure => {
-                let mut tunnel = Tunnel::new(proxy.uri().clone(), ToProxy(self.clone()));
+                let mut tunnel = Tunnel::new(proxy.uri().clone(), self.without_proxy());
                 if let Some(login) = proxy.basic_auth() {
                     tunnel = tunnel.with_auth(login.clone());
                 }
@@ -76,6 +76,11 @@ impl Connector {
             other => return Err(format!("a proxy of kind `{other}` can't be used").into()),
         };
         Ok(TokioIo::new(link))
+    }
+
+    /// What leads to a proxy leads through no other one.
+    fn without_proxy(&self) -> Self {
+        Self { proxies: Arc::new(Matcher::builder().build()), ..self.clone() }
     }
 
     async fn direct(&self, to: &Uri) -> Result<Link, Failure> {
@@ -122,14 +127,13 @@ pub(super) fn with_port(to: &Uri) -> Result<Uri, http::uri::InvalidUri> {
 
 /// The proxy is to blame, not the store.
 fn at_proxy(proxy: &Intercept, error: impl Into<Failure>) -> Failure {
-    let mut why = error.into();
-    let mut words = why.to_string();
+    let error = error.into();
+    let mut why: &dyn Error = &*error;
     while let Some(inner) = why.source() {
-        words = inner.to_string();
-        why = words.clone().into();
+        why = inner;
     }
     let at = proxy.uri().authority().map_or_else(String::new, ToString::to_string);
-    format!("proxy {}: {words}", at.rsplit('@').next().unwrap_or_default()).into()
+    format!("proxy {}: {why}", at.rsplit('@').next().unwrap_or_default()).into()
 }
 
 impl Service<Uri> for Connector {
@@ -148,23 +152,5 @@ impl Service<Uri> for Connector {
                 .await
                 .map_err(|_| Failure::from(format!("no connection within {} ms", timeout.as_millis())))?
         })
-    }
-}
-
-/// How a tunnel gets to its proxy.
-struct ToProxy(Connector);
-
-impl Service<Uri> for ToProxy {
-    type Response = TokioIo<Link>;
-    type Error = Failure;
-    type Future = Connecting;
-
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, to: Uri) -> Self::Future {
-        let connector = self.0.clone();
-        Box::pin(async move { connector.direct(&to).await.map(TokioIo::new) })
     }
 }

@@ -134,6 +134,11 @@ async fn a_topic_that_is_found_again_is_written_by_another_client_in_the_order_o
 
     writer.renew(Duration::from_secs(60));
     assert!(Arc::ptr_eq(&second, &writer.client_for_test().unwrap()), "too young to be replaced");
+    drop((first, second));
+    for _ in 0..2 {
+        writer.renew(Duration::ZERO);
+    }
+    assert_eq!(log.append(0, None, text(11)).await.unwrap(), 11, "renewed twice in a row");
     log.close().await;
 }
 
