@@ -274,8 +274,8 @@ pub static NODE_ID: Key = key(
 pub static CHUNK_CACHE_SIZE: Key = key(
     "fetch.chunk.cache.size",
     at_least(-1),
-    Some("67108864"),
-    "Bytes of data that are kept in memory for later reads. -1 has no bound. A few MiB per consumer that reads old data are what matters. Less than 16 times `fetch.window.bytes.min`, 0 too, counts as that: what a broker gave up waiting for must be there when it asks again. Where `fetch.chunk.cache.class` is Aiven's `DiskChunkCache` it means bytes on disk, as there, and 64 MiB are kept in memory.",
+    Some("134217728"),
+    "Bytes of data that are kept in memory for later reads. -1 has no bound. A few MiB per consumer that reads old data are what matters; reading ahead has half of it. Less than 16 times `fetch.window.bytes.min`, 0 too, counts as that: what a broker gave up waiting for must be there when it asks again. Where `fetch.chunk.cache.class` is Aiven's `DiskChunkCache` it means bytes on disk, as there, and 64 MiB are kept in memory.",
 );
 /// Folder of chunks on disk.
 pub static CHUNK_CACHE_PATH: Key = key(
@@ -337,14 +337,14 @@ pub static WINDOW_MIN: Key = key(
 pub static WINDOW_MAX: Key = key(
     "fetch.window.bytes.max",
     Kind::Integer { min: 4096, max: 1 << 30 },
-    Some("4194304"),
+    Some("8388608"),
     "Bytes to which the requests of one read grow while it goes on and on, and those of reading ahead.",
 );
 /// Read-ahead of one stream.
 pub static READ_AHEAD_MAX: Key = key(
     "fetch.read.ahead.bytes.max",
     Kind::Integer { min: 0, max: 1 << 30 },
-    Some("16777216"),
+    Some("33554432"),
     "Bytes to have ready, or under way, behind a reader that goes on and on, over its broker's separate reads and over the end of a segment. It grows from 1 MiB to that, is less while many readers share half of `fetch.chunk.cache.size`, and 0 for reads at random. 0 switches it off. `fetch.chunk.cache.prefetch.max.size`, as Aiven's plugin calls it, is taken if this isn't set.",
 );
 /// Aiven's name for the read-ahead of one stream.

@@ -1,9 +1,9 @@
 //! Blocks in memory, and the requests that bring them.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bytes::Bytes;
 use foyer::{Cache, CacheBuilder, Event, EventListener};
@@ -17,53 +17,22 @@ use super::super::settings::FetchSettings;
 use super::super::store::ObjectStore;
 use super::super::tasks::Tasks;
 use super::flight::{Flight, Flights};
+use super::legs::{Coming, Kept, Landing, Leg, Run};
+use super::load::chunk_key;
 use super::target::Target;
 use crate::metrics::Counter;
 use crate::model::KafkaUuid;
 
-type Key = (KafkaUuid, u64);
+pub(super) type Key = (KafkaUuid, u64);
 
 /// Blocks of so many bytes are worth a request each.
 const LARGE: u64 = 1 << 20;
 
-/// A block in memory.
-#[derive(Debug)]
-pub(super) struct Kept {
-    data: Bytes,
-    /// It was read ahead, and nobody has wanted it yet.
-    is_unread: AtomicBool,
-}
-
-impl Kept {
-    fn is_unread(&self) -> bool {
-        self.is_unread.load(Ordering::Relaxed)
-    }
-}
-
-/// Blocks that one request brought.
-#[derive(Debug)]
-pub(super) struct Run {
-    blocks: Range<u64>,
-    data: Vec<Arc<Kept>>,
-}
-
-impl Run {
-    pub(super) fn new(blocks: Range<u64>, data: Vec<Bytes>, is_ahead: bool) -> Self {
-        let keep = |data| Arc::new(Kept { data, is_unread: AtomicBool::new(is_ahead) });
-        Self { blocks, data: data.into_iter().map(keep).collect() }
-    }
-
-    pub(super) fn block(&self, number: u64) -> Option<&Arc<Kept>> {
-        let at = number.checked_sub(self.blocks.start)?;
-        self.data.get(usize::try_from(at).ok()?)
-    }
-}
-
 /// Where a block is.
 pub(super) enum Found {
     Here(Arc<Kept>),
-    /// On its way, perhaps because somebody else asked for it.
-    Coming(Flight<Arc<Run>>),
+    /// On its way, perhaps because somebody else asked for it; with what comes behind it, if it was asked for now.
+    Coming(Vec<Leg>),
 }
 
 /// The block cache of a manager.
@@ -72,7 +41,7 @@ pub(super) enum Found {
 /// same bytes finds them, or the request under way.
 pub(super) struct Blocks {
     cache: Cache<Key, Arc<Kept>>,
-    flights: Flights<Key, Arc<Run>>,
+    pub(super) flights: Flights<Key, Arc<Run>>,
     /// KiB that may still be asked for.
     pub(super) room: Arc<Semaphore>,
     pub(super) room_kib: u32,
@@ -133,7 +102,7 @@ impl Blocks {
         let mut flights = self.flights.0.lock();
         if let Some(flight) = flights.get(&(segment, first)) {
             self.metrics.block_joins.increment();
-            return Found::Coming(flight.clone());
+            return Found::Coming(vec![Leg { blocks: first..first + 1, flight: flight.clone() }]);
         }
         // A flight may have landed between the two looks.
         if let Some(entry) = self.cache.get(&(segment, first)) {
@@ -143,20 +112,19 @@ impl Blocks {
         let missing = blocks.skip(1).take_while(|block| self.is_missing(&flights, (segment, *block))).count() as u64;
         let run = first..first + 1 + missing;
         self.metrics.block_misses.add(run.end - run.start);
-        if target.block_bytes() < LARGE {
-            return Found::Coming(self.launch(&mut flights, target, run, None));
-        }
         // Large ones come, and are opened, side by side.
-        let flight = self.launch(&mut flights, target, first..first + 1, None);
-        for block in first + 1..run.end {
-            drop(self.launch(&mut flights, target, block..block + 1, None));
-        }
-        Found::Coming(flight)
+        let is_large = target.block_bytes() >= LARGE;
+        let parts = if is_large { run.map(|block| block..block + 1).collect() } else { self.parts(target, run) };
+        let coming: Vec<_> = parts.into_iter().map(|part| self.expect(&mut flights, target, part, false)).collect();
+        drop(flights);
+        let legs = coming.iter().flatten().map(|one| one.leg.clone()).collect();
+        coming.into_iter().for_each(|coming| self.launch(target, coming, None));
+        Found::Coming(legs)
     }
 
     /// The bytes of a block, now that somebody wants them.
     pub(super) fn bytes(&self, kept: &Kept) -> Bytes {
-        if kept.is_unread() && kept.is_unread.swap(false, Ordering::Relaxed) {
+        if kept.read() {
             self.metrics.ahead_used.add(kept.data.len() as u64);
         }
         kept.data.clone()
@@ -166,18 +134,26 @@ impl Blocks {
     /// all of that beside what others wait for.
     pub(super) fn read_ahead(self: &Arc<Self>, target: &Arc<Target>, blocks: Range<u64>) -> bool {
         let segment = target.segment.id.uuid;
-        let mut flights = self.flights.0.lock();
         let mut next = blocks.start;
         while next < blocks.end {
+            let mut flights = self.flights.0.lock();
             let missing = (next..blocks.end).take_while(|block| self.is_missing(&flights, (segment, *block))).count();
             let run = next..next + missing as u64;
             next = run.end + 1;
-            if !run.is_empty() {
-                let Some(room) = self.spare_room(target.memory_bytes(&run)) else { return false };
-                let bytes = target.stored_range(run.clone());
+            let mut coming = Vec::new();
+            let mut parts = self.parts(target, run).into_iter();
+            let refused = parts.find_map(|part| {
+                let Some(room) = self.spare_room(target.memory_bytes(&part)) else { return Some(()) };
+                let bytes = target.stored_range(part.clone());
                 self.metrics.ahead_asked.add(bytes.end - bytes.start);
-                // Lands in the cache, whoever waits for it.
-                drop(self.launch(&mut flights, target, run, Some(room)));
+                coming.push((self.expect(&mut flights, target, part, true), room));
+                None
+            });
+            drop(flights);
+            // Lands in the cache, whoever waits for it.
+            coming.into_iter().for_each(|(coming, room)| self.launch(target, coming, Some(room)));
+            if refused.is_some() {
+                return false;
             }
         }
         true
@@ -187,27 +163,54 @@ impl Blocks {
         !(self.cache.contains(&key) || flights.contains_key(&key))
     }
 
-    fn launch(
+    /// Blocks in a row, parted where those that may be on disk end or begin.
+    fn parts(&self, target: &Target, run: Range<u64>) -> Vec<Range<u64>> {
+        let is_on_disk = |block| self.disk.as_ref().is_some_and(|disk| disk.may_have(&chunk_key(target, block)));
+        let blocks: Vec<(u64, bool)> = run.map(|block| (block, is_on_disk(block))).collect();
+        let parts = blocks.chunk_by(|(_, one), (_, next)| one == next);
+        parts.filter_map(|part| Some(part.first()?.0..part.last()?.0 + 1)).collect()
+    }
+
+    /// Lets a request be joined that is about to be launched.
+    fn expect(
         self: &Arc<Self>,
         flights: &mut HashMap<Key, Flight<Arc<Run>>>,
         target: &Arc<Target>,
         run: Range<u64>,
-        ahead: Option<OwnedSemaphorePermit>,
-    ) -> Flight<Arc<Run>> {
-        let segment = target.segment.id.uuid;
-        let (land, flight) = Flights::<Key, Arc<Run>>::start(target.key.as_str());
-        flights.extend(run.clone().map(|block| ((segment, block), flight.clone())));
-        let (blocks, target, own) = (Arc::clone(self), Arc::clone(target), flight.clone());
+        is_ahead: bool,
+    ) -> VecDeque<Coming> {
+        let coming = Coming::all(self, target, run, is_ahead);
+        for one in &coming {
+            flights.extend(one.keys().map(|key| (key, one.leg.flight.clone())));
+        }
+        coming
+    }
+
+    /// Not under the lock of the flights: a runtime that has ended drops what is coming at once, which takes that lock.
+    fn launch(self: &Arc<Self>, target: &Arc<Target>, coming: VecDeque<Coming>, ahead: Option<OwnedSemaphorePermit>) {
         // Counted before it begins: what is read ahead next must see it.
         self.requests.fetch_add(1, Ordering::Relaxed);
         let request = Request(Arc::clone(self));
+        let (blocks, target) = (Arc::clone(self), Arc::clone(target));
         self.runtime.spawn(async move {
             let _request = request;
-            let joinable = blocks.flights.joinable(run.clone().map(|block| (segment, block)), &own);
-            let brought = blocks.fly(&target, run, ahead, &own).await;
-            joinable.land(land, brought);
+            let mut landing = Landing::new(&blocks, &target, coming);
+            if let Err(error) = blocks.fly(&target, ahead, &mut landing).await {
+                landing.fail(&error);
+            }
         });
-        flight
+    }
+
+    /// Keeps what a leg brought, if it is still the one that others join.
+    pub(super) fn keep(&self, keys: impl Iterator<Item = Key>, run: &Run, own: &Flight<Arc<Run>>) {
+        let flights = self.flights.0.lock();
+        for (key, kept) in keys.zip(&run.data) {
+            if Flights::is_joined(&flights, &key, own) {
+                self.cache.insert(key, Arc::clone(kept));
+            }
+        }
+        drop(flights);
+        self.metrics.block_bytes.set(i64::try_from(self.cache.usage()).unwrap_or(i64::MAX));
     }
 
     /// Drops what is known of a deleted segment of `count` blocks, and what is on its way.
@@ -227,44 +230,25 @@ impl Blocks {
 
     async fn fly(
         &self,
-        target: &Arc<Target>,
-        run: Range<u64>,
+        target: &Target,
         ahead: Option<OwnedSemaphorePermit>,
-        own: &Flight<Arc<Run>>,
-    ) -> Result<Arc<Run>, StorageError> {
+        landing: &mut Landing,
+    ) -> Result<(), StorageError> {
         let Some(_running) = self.tasks.begin() else { return Err(StorageError::Closed { action: "get" }) };
+        let load = async {
+            let loaded = self.load(target, ahead, landing).await;
+            if loaded.is_err() {
+                // Whoever asks again meanwhile joins this flight and fails with it.
+                tokio::time::sleep(self.settings.failure_delay).await;
+            }
+            loaded
+        };
         tokio::select! {
-            run = self.load_or_wait(target, run, ahead, own) => run,
+            loaded = load => loaded,
             () = self.tasks.closing() => {
                 Err(StorageError::Cancelled { action: "get", object: target.key.to_string().into() })
             }
         }
-    }
-
-    async fn load_or_wait(
-        &self,
-        target: &Arc<Target>,
-        run: Range<u64>,
-        ahead: Option<OwnedSemaphorePermit>,
-        own: &Flight<Arc<Run>>,
-    ) -> Result<Arc<Run>, StorageError> {
-        let loaded = self.load(target, run, ahead).await;
-        match &loaded {
-            Ok(run) => {
-                let flights = self.flights.0.lock();
-                for (block, kept) in run.blocks.clone().zip(&run.data) {
-                    let key = (target.segment.id.uuid, block);
-                    if Flights::is_joined(&flights, &key, own) {
-                        self.cache.insert(key, Arc::clone(kept));
-                    }
-                }
-                drop(flights);
-                self.metrics.block_bytes.set(i64::try_from(self.cache.usage()).unwrap_or(i64::MAX));
-            }
-            // Whoever asks again meanwhile joins this flight and fails with it.
-            Err(_) => tokio::time::sleep(self.settings.failure_delay).await,
-        }
-        loaded
     }
 }
 

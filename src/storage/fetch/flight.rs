@@ -42,7 +42,7 @@ impl<K: Hash + Eq, V: Clone + Send + Sync + 'static> Flights<K, V> {
 
     /// Forgets flights under these keys: what they brought is in a cache, or was nothing. Others that have taken their
     /// places since stay.
-    fn forget(&self, keys: impl Iterator<Item = K>, own: &Flight<V>) {
+    pub(super) fn forget(&self, keys: impl Iterator<Item = K>, own: &Flight<V>) {
         let mut flights = self.0.lock();
         for key in keys {
             if Self::is_joined(&flights, &key, own) {

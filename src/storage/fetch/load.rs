@@ -6,112 +6,94 @@ use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use bytes::Bytes;
-use futures_util::future::{join_all, try_join_all};
+use futures_util::future::join_all;
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::super::StorageError;
 use super::super::cache::ChunkKey;
-use super::blocks::{Blocks, Run};
-use super::pieces::Pieces;
+use super::blocks::Blocks;
+use super::legs::Landing;
 use super::target::Target;
 
 const KIB: u64 = 1024;
 
 /// Requests under way, with those that somebody waits for, from which on nothing more is read ahead.
-const REQUESTS_MAX: usize = 24;
+const REQUESTS_MAX: usize = 32;
 
 impl Blocks {
     /// What is read ahead brings its room along.
     pub(super) async fn load(
         &self,
-        target: &Arc<Target>,
-        run: Range<u64>,
+        target: &Target,
         ahead: Option<OwnedSemaphorePermit>,
-    ) -> Result<Arc<Run>, StorageError> {
-        let is_ahead = ahead.is_some();
+        landing: &mut Landing,
+    ) -> Result<(), StorageError> {
         let _room = match ahead {
             Some(room) => room,
-            None => self.room_for(target, target.memory_bytes(&run)).await?,
+            None => self.room_for(target, target.memory_bytes(&landing.rest())).await?,
         };
-        let mut data = self.read_disk(target, run.clone()).await;
-        let missing = gaps(&data).into_iter().map(|gap| run.start + gap.start..run.start + gap.end);
-        let brought = try_join_all(missing.map(|blocks| self.read_store(target, blocks))).await?;
-        let mut brought = brought.into_iter().flatten();
-        for block in data.iter_mut().filter(|block| block.is_none()) {
-            *block = brought.next();
-        }
-        Ok(Arc::new(Run::new(run, data.into_iter().flatten().collect(), is_ahead)))
+        self.read_disk(target, landing).await;
+        let loaded = self.read_store(target, landing).await;
+        landing.landed().await;
+        loaded
     }
 
-    /// What of `blocks` is on disk and right.
-    async fn read_disk(&self, target: &Arc<Target>, blocks: Range<u64>) -> Vec<Option<Bytes>> {
-        let Some(disk) = &self.disk else { return blocks.map(|_| None).collect() };
-        join_all(blocks.map(|block| async move {
+    /// What is on disk and right, up to the first that isn't.
+    async fn read_disk(&self, target: &Target, landing: &mut Landing) {
+        let Some(disk) = &self.disk else { return };
+        let read = |block| async move {
             let key = chunk_key(target, block);
             if !disk.may_have(&key) {
                 return None;
             }
             let stored = disk.get(&key).await?;
-            let opened = self.opened(target, block..block + 1, vec![stored]).await.ok().and_then(|mut got| got.pop());
-            if opened.is_none() {
-                disk.discard(&key);
-            }
-            opened
-        }))
-        .await
+            let opened = if target.is_transformed() {
+                let owned = target.clone();
+                tokio::task::spawn_blocking(move || owned.open_block(block, stored)).await.ok()?
+            } else {
+                target.open_block(block, stored)
+            };
+            opened.inspect_err(|_| disk.discard(&key)).ok()
+        };
+        for block in join_all(landing.rest().map(read)).await {
+            let Some(block) = block else { return };
+            landing.opened(block);
+        }
     }
 
-    /// Blocks, by one request.
-    async fn read_store(&self, target: &Arc<Target>, run: Range<u64>) -> Result<Vec<Bytes>, StorageError> {
+    /// The rest, by one request.
+    async fn read_store(&self, target: &Target, landing: &mut Landing) -> Result<(), StorageError> {
+        let run = landing.rest();
+        if run.is_empty() {
+            return Ok(());
+        }
         let range = target.stored_range(run.clone());
         let bytes = i64::try_from(range.end - range.start).unwrap_or(i64::MAX);
         self.pace.wait_for(range.end - range.start).await;
         let started = Instant::now();
         self.metrics.fetch_bytes_in_flight.add(bytes);
-        let got = self.store.get(&target.key, range).await;
+        let got = self.store.read(&target.key, range, &mut |piece| landing.piece(piece)).await;
         self.metrics.fetch_bytes_in_flight.add(-bytes);
         self.metrics.fetch_requests.record(started.elapsed());
-        let got = match got {
-            Ok(got) => got,
-            Err(error) => return Err(self.at_block(error, target, &run).await),
-        };
-        let opened = self.opened(target, run.clone(), got.clone()).await?;
-        if let Some(disk) = &self.disk {
-            let mut stored = Pieces::new(got);
-            for block in run {
-                let range = target.stored_range(block..block + 1);
-                let stored = stored.take(usize::try_from(range.end - range.start).unwrap_or(0));
-                disk.put(chunk_key(target, block), Bytes::from(stored));
-            }
+        match got {
+            Ok(()) => Ok(()),
+            Err(error) => Err(self.at_block(error, target, &run).await),
         }
-        Ok(opened)
     }
 
-    async fn opened(
-        &self,
-        target: &Arc<Target>,
-        run: Range<u64>,
-        stored: Vec<Bytes>,
-    ) -> Result<Vec<Bytes>, StorageError> {
-        let opened = if target.is_transformed() {
-            let owned = Arc::clone(target);
-            let opened = tokio::task::spawn_blocking(move || owned.open(run, Pieces::new(stored))).await;
-            opened.map_err(|error| StorageError::Internal {
-                action: "get",
-                object: target.key.to_string().into(),
-                why: error.to_string().into(),
-                source: None,
-            })?
-        } else {
-            target.open(run, Pieces::new(stored))
-        };
-        opened.map_err(|(block, why)| StorageError::Corrupt {
+    /// A block from its stored bytes, which go to the disk if they were right.
+    pub(super) fn opened(&self, target: &Target, block: u64, stored: Bytes) -> Result<Bytes, StorageError> {
+        let opened = target.open_block(block, stored.clone()).map_err(|why| StorageError::Corrupt {
             action: "get",
             object: target.key.to_string().into(),
             store: self.store.name().to_owned().into(),
             place: format!("chunk {block}").into(),
             why: why.into(),
-        })
+        })?;
+        if let Some(disk) = &self.disk {
+            disk.put(chunk_key(target, block), stored);
+        }
+        Ok(opened)
     }
 
     /// Room for what nobody waits for yet: never of the half that is kept for what somebody waits for.
@@ -157,18 +139,6 @@ impl Blocks {
     }
 }
 
-fn chunk_key(target: &Target, chunk: u64) -> ChunkKey {
+pub(super) fn chunk_key(target: &Target, chunk: u64) -> ChunkKey {
     ChunkKey { segment: target.segment.id.uuid, chunk, object_length: target.object_length() }
-}
-
-/// Where nothing is, as ranges.
-fn gaps(data: &[Option<Bytes>]) -> Vec<Range<u64>> {
-    let mut gaps: Vec<Range<u64>> = Vec::new();
-    for (at, _) in (0_u64..).zip(data).filter(|(_, block)| block.is_none()) {
-        match gaps.last_mut() {
-            Some(gap) if gap.end == at => gap.end += 1,
-            _ => gaps.push(at..at + 1),
-        }
-    }
-    gaps
 }

@@ -12,6 +12,7 @@ mod flight;
 mod footer;
 mod indexes;
 mod leaves;
+mod legs;
 mod load;
 mod pieces;
 mod reader;

@@ -1,5 +1,6 @@
 //! A stream of a segment's bytes.
 
+use std::collections::VecDeque;
 use std::fmt;
 use std::sync::Arc;
 
@@ -11,8 +12,9 @@ use super::super::settings::FetchSettings;
 use super::super::tasks::Tasks;
 use super::Fetcher;
 use super::ahead::Ahead;
-use super::blocks::{Blocks, Found, Run};
+use super::blocks::{Blocks, Found};
 use super::finder::Finder;
+use super::legs::{Leg, Run};
 use super::streams::StreamId;
 use super::target::{Located, Target};
 use super::window::Window;
@@ -31,8 +33,9 @@ pub struct SegmentReader {
     found: Option<(Arc<Target>, Window, StreamId)>,
     position: u64,
     end: u64,
-    /// What the last request brought: a reader needs no cache to read on.
+    /// What came last, and what was asked for behind it: a reader needs no cache to read on.
     run: Option<Arc<Run>>,
+    coming: VecDeque<Leg>,
     metrics: StorageMetrics,
     tasks: Tasks,
 }
@@ -59,6 +62,7 @@ impl SegmentReader {
             position: start,
             end,
             run: None,
+            coming: VecDeque::new(),
             metrics: fetcher.metrics.clone(),
             tasks: fetcher.tasks.clone(),
         }
@@ -135,14 +139,25 @@ impl SegmentReader {
             if let Some(kept) = self.run.as_ref().and_then(|run| run.block(block)) {
                 return Ok(self.blocks.bytes(kept));
             }
-            let flight = match self.blocks.find(target, block..window_end) {
-                Found::Here(kept) => return Ok(self.blocks.bytes(&kept)),
-                Found::Coming(flight) => flight,
-            };
+            while self.coming.front().is_some_and(|leg| leg.blocks.end <= block) {
+                self.coming.pop_front();
+            }
+            if self.coming.front().is_none_or(|leg| block < leg.blocks.start) {
+                match self.blocks.find(target, block..window_end) {
+                    Found::Here(kept) => return Ok(self.blocks.bytes(&kept)),
+                    Found::Coming(legs) => self.coming = legs.into(),
+                }
+            }
             // Behind what this read waits for.
             self.ahead.delivered(stream, target, self.position);
-            // Another read's request may end before the window does; later rounds ask for the rest.
-            self.run = Some(flight.await?);
+            let Some(flight) = self.coming.front().map(|leg| leg.flight.clone()) else { continue };
+            match flight.await {
+                Ok(run) => self.run = Some(run),
+                Err(error) => {
+                    self.coming.clear();
+                    return Err(error);
+                }
+            }
         }
     }
 }

@@ -224,21 +224,16 @@ impl Target {
         let mut opened = Vec::new();
         for block in blocks {
             let bytes = stored.take(usize::try_from(self.stored_length(block)).unwrap_or(0));
-            opened.push(Bytes::from(self.open_owned(block, bytes).map_err(|why| (block, why))?));
+            opened.push(self.open_block(block, Bytes::from(bytes)).map_err(|why| (block, why))?);
         }
         Ok(opened)
     }
 
-    /// The plain bytes of one block from its stored ones, checked as [`Target::open`] checks them.
-    #[allow(dead_code, reason = "for a cache that keeps stored bytes")]
-    pub(super) fn open_block(&self, block: u64, stored: &Bytes) -> Result<Bytes, String> {
-        self.open_owned(block, stored.to_vec()).map(Bytes::from)
-    }
-
-    fn open_owned(&self, block: u64, stored: Vec<u8>) -> Result<Vec<u8>, String> {
+    /// The plain bytes of one block from its stored ones, or why they aren't right.
+    pub(super) fn open_block(&self, block: u64, stored: Bytes) -> Result<Bytes, String> {
         match &self.body {
             Body::Compact(_) => self.open_compact(block, stored),
-            Body::Sealed(sealed) => self.open_sealed(sealed, block, &stored),
+            Body::Sealed(sealed) => self.open_sealed(sealed, block, &stored).map(Bytes::from),
             Body::Aiven(aiven) => aiven.open(block, stored),
         }
     }
@@ -250,7 +245,7 @@ impl Target {
         open_block(transforms, key, &self.segment.id.uuid, number, length, stored)
     }
 
-    fn open_compact(&self, block: u64, mut bytes: Vec<u8>) -> Result<Vec<u8>, String> {
+    fn open_compact(&self, block: u64, mut bytes: Bytes) -> Result<Bytes, String> {
         let number = u32::try_from(block).unwrap_or(u32::MAX);
         let length = verify_block(&self.segment.id.uuid, number, &bytes).map_err(|error| error.to_string())?;
         bytes.truncate(length);
@@ -268,13 +263,13 @@ impl Target {
 }
 
 impl AivenBody {
-    fn open(&self, block: u64, bytes: Vec<u8>) -> Result<Vec<u8>, String> {
+    fn open(&self, block: u64, bytes: Bytes) -> Result<Bytes, String> {
         let length = usize::try_from(self.blocks.plain_length(block)).unwrap_or(0);
         let bytes = match &self.data_key {
-            Some(key) => key.open(&bytes)?,
+            Some(key) => Bytes::from(key.open(&bytes)?),
             None => bytes,
         };
-        let plain = if self.manifest.is_compressed { decompress(&bytes, length)? } else { bytes };
+        let plain = if self.manifest.is_compressed { Bytes::from(decompress(&bytes, length)?) } else { bytes };
         match plain.len() {
             found if found == length => Ok(plain),
             found => Err(format!("it has {found} bytes instead of {length}")),

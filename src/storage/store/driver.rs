@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use async_trait::async_trait;
 use bytes::Bytes;
 use futures_util::{FutureExt as _, StreamExt as _, TryStreamExt as _, stream};
-use opendal::options::{ReadOptions, WriteOptions};
+use opendal::options::WriteOptions;
 use opendal::{Buffer, Operator};
 use parking_lot::Mutex;
 
@@ -25,7 +25,7 @@ use super::pages::DriverPages;
 use super::trouble::{Trouble, TroubleKind};
 use super::upload::DriverUpload;
 use super::uploads::Uploads;
-use super::{ObjectStore, OpenUpload, Pages, Upload};
+use super::{ObjectStore, OpenUpload, Pages, Take, Upload};
 use crate::metrics::Counter;
 
 /// Listings of open uploads in a row that may go unanswered before deletes end without.
@@ -313,30 +313,41 @@ impl ObjectStore for DriverStore {
         Ok(Box::new(DriverUpload::new(writer, operator, key, &self.caller, folder, bytes_written)))
     }
 
-    async fn get(&self, key: &ObjectKey, range: Range<u64>) -> Result<Vec<Bytes>, StorageError> {
+    async fn read(&self, key: &ObjectKey, range: Range<u64>, take: Take<'_>) -> Result<(), StorageError> {
         if range.is_empty() {
-            return Ok(Vec::new());
+            return Ok(());
         }
         let operator = self.operator("get", key.as_str()).await?;
-        let wanted = range.end - range.start;
         let mut call = self.caller.call("get", key.as_str());
-        let buffer = loop {
-            let options = ReadOptions { range: range.clone().into(), ..ReadOptions::default() };
-            if let Some(buffer) = call.attempt(operator.read_options(key.as_str(), options)).await? {
-                break buffer;
+        let (wanted, mut come) = (range.end - range.start, 0);
+        while come < wanted {
+            // What has come was taken, so another attempt goes on behind it.
+            let rest = range.start + come..range.end;
+            let read = async {
+                let mut stream = operator.reader(key.as_str()).await?.into_stream(rest).await?;
+                while let Some(buffer) = stream.try_next().await? {
+                    self.meters.bytes_read.add(buffer.len() as u64);
+                    for piece in Iterator::filter(buffer, |piece| !piece.is_empty()) {
+                        come += piece.len() as u64;
+                        take(piece);
+                    }
+                }
+                Ok(())
+            };
+            if call.attempt(read).await?.is_some() {
+                break;
             }
-        };
-        self.meters.bytes_read.add(buffer.len() as u64);
-        if buffer.len() as u64 != wanted {
+        }
+        if come != wanted {
             return Err(StorageError::Corrupt {
                 action: "get",
                 object: key.to_string().into(),
                 store: self.caller.store.to_string().into(),
                 place: format!("bytes {} to {}", range.start, range.end - 1).into(),
-                why: format!("{} bytes came instead of {wanted}", buffer.len()).into(),
+                why: format!("{come} bytes came instead of {wanted}").into(),
             });
         }
-        Ok(Iterator::collect(buffer))
+        Ok(())
     }
 
     async fn get_whole(&self, key: &ObjectKey, bytes_max: u64) -> Result<Vec<Bytes>, StorageError> {

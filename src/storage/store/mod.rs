@@ -29,6 +29,9 @@ use super::layout::ObjectKey;
 
 pub(super) use driver::{DriverStore, StoreMeters};
 
+/// Gets pieces of an object, none of them empty.
+pub(super) type Take<'a> = &'a mut (dyn FnMut(Bytes) + Send);
+
 /// A place where objects are kept. One behaviour suite holds for all of them.
 #[async_trait]
 pub(super) trait ObjectStore: Send + Sync + 'static {
@@ -41,8 +44,16 @@ pub(super) trait ObjectStore: Send + Sync + 'static {
     /// Begins an object that comes in parts, `in_flight` of which are sent at once.
     async fn upload(&self, key: &ObjectKey, in_flight: usize) -> Result<Box<dyn Upload>, StorageError>;
 
-    /// Exactly the bytes of `range`, in pieces. A range that isn't all there is [`StorageError::Corrupt`].
-    async fn get(&self, key: &ObjectKey, range: Range<u64>) -> Result<Vec<Bytes>, StorageError>;
+    /// Hands the bytes of `range` to `take` as they come, in order and each once. Without an error it was exactly these; a
+    /// range that isn't all there is [`StorageError::Corrupt`].
+    async fn read(&self, key: &ObjectKey, range: Range<u64>, take: Take<'_>) -> Result<(), StorageError>;
+
+    /// Exactly the bytes of `range`, in pieces, once all have come.
+    async fn get(&self, key: &ObjectKey, range: Range<u64>) -> Result<Vec<Bytes>, StorageError> {
+        let mut pieces = Vec::new();
+        self.read(key, range, &mut |piece| pieces.push(piece)).await?;
+        Ok(pieces)
+    }
 
     /// All bytes of an object, in pieces, by one request. One of more than `bytes_max` is [`StorageError::Corrupt`], and no
     /// more than these are read of it.

@@ -22,12 +22,16 @@ use crate::model::KafkaUuid;
 
 /// The first read-ahead of a stream, and what less than that is not worth a request.
 pub(super) const STEP: u64 = 1 << 20;
-/// Requests that a window is made of, once they are large enough.
-const REQUESTS_IN_WINDOW: u64 = 8;
+/// Requests that a window is made of, once these are large: a store needs less for few of many MiB than for many of few.
+const REQUESTS_IN_WINDOW: u64 = 4;
+/// Half a window until then.
+const LARGE_REQUEST: u64 = 2 << 20;
 /// How far a next open may be off: the interval of Kafka's offset index and a batch of usual size.
 const SLACK: u64 = 128 << 10;
 /// Evidence that a reader goes on: two opens in a row, or one that begins right where the last one ended.
 const TRUSTED: u32 = 2;
+/// Windows up to this become four times as large at once: who reads a cold segment waits for the store until they are large.
+const GROWS_FAST: u64 = 8 << 20;
 /// How much longer a window takes to grow again after what it brought was thrown away unread.
 const GROWS_SLOWLY: u64 = 8;
 
@@ -123,7 +127,8 @@ impl Streams {
         if let Some(stream) = self.streams.get_mut(&id) {
             stream.opened(now, at, position, idle);
         }
-        let is_active = |stream: &&Stream| stream.is_trusted() && now.saturating_sub(stream.used) < idle;
+        let is_active =
+            |stream: &&Stream| stream.is_trusted() && now.saturating_sub(stream.used) < idle && stream.may_ask();
         let active = self.streams.values().filter(is_active).count().max(1) as u64;
         self.share = (self.settings.budget / active).min(self.settings.bytes_max);
         id
@@ -252,8 +257,16 @@ impl Stream {
             let is_in = self.start <= position && position <= self.front.saturating_add(SLACK);
             return is_in.then(|| position.abs_diff(self.front));
         }
-        let has_ended = self.front.saturating_add(SLACK) >= self.at.size;
-        (has_ended && position <= SLACK && follows(&self.at, at)).then_some(position)
+        (self.has_ended() && position <= SLACK && follows(&self.at, at)).then_some(position)
+    }
+
+    fn has_ended(&self) -> bool {
+        self.front.saturating_add(SLACK) >= self.at.size
+    }
+
+    /// Whether there is something left that it may ask for.
+    fn may_ask(&self) -> bool {
+        !self.has_ended() || self.next.is_some()
     }
 
     fn opened(&mut self, now: Duration, at: Stretch, position: u64, idle: Duration) {
@@ -302,8 +315,9 @@ impl Stream {
         self.ahead = self.ahead.max(base);
         let wanted = base.saturating_add(window);
         let end = self.at.size.saturating_add(self.next.map_or(0, |next| next.size));
-        let unit =
-            (window / REQUESTS_IN_WINDOW).clamp(STEP.min(window), settings.request_max.max(STEP).min(window.max(1)));
+        let unit = (window / REQUESTS_IN_WINDOW)
+            .max(LARGE_REQUEST.min(window / 2))
+            .clamp(STEP.min(window), settings.request_max.max(STEP).min(window.max(1)));
         while self.ahead < wanted.min(end) {
             let limit = if self.ahead < self.at.size { self.at.size } else { end };
             let to = self.ahead.saturating_add(unit).min(limit);
@@ -320,7 +334,8 @@ impl Stream {
 
     fn grow(&mut self, share: u64) {
         if self.delivered >= self.grows_at {
-            self.window = self.window.saturating_mul(2).max(STEP).min(share);
+            let factor = if self.window < GROWS_FAST { 4 } else { 2 };
+            self.window = self.window.saturating_mul(factor).max(STEP).min(share);
             self.grows_at = self.delivered + (self.window / 2).max(STEP);
         }
     }

@@ -13,7 +13,7 @@ use super::super::super::cache::DiskPatience;
 use super::super::super::layout::ObjectKey;
 use super::super::super::metrics::StorageMetrics;
 use super::super::super::settings::Settings;
-use super::super::super::store::{DriverStore, ObjectStore, OpenUpload, Pages, StoreMeters, Upload};
+use super::super::super::store::{DriverStore, ObjectStore, OpenUpload, Pages, StoreMeters, Take, Upload};
 use super::super::super::transform::KeyRing;
 use super::super::super::{SegmentFiles, StorageError, StorageManager};
 use crate::config::Config;
@@ -36,6 +36,8 @@ pub(super) struct SlowStore {
     pub(super) most_under_way: AtomicU64,
     /// Requests for keys that have this in their names are never answered.
     pub(super) stalled: Mutex<Option<&'static str>>,
+    /// Answers stop for ever when so many bytes of a request have come.
+    pub(super) stalls_after: AtomicU64,
 }
 
 impl SlowStore {
@@ -63,7 +65,7 @@ impl ObjectStore for SlowStore {
         self.inner.upload(key, in_flight).await
     }
 
-    async fn get(&self, key: &ObjectKey, range: Range<u64>) -> Result<Vec<Bytes>, StorageError> {
+    async fn read(&self, key: &ObjectKey, range: Range<u64>, take: Take<'_>) -> Result<(), StorageError> {
         self.gets.lock().push((key.to_string(), range.clone()));
         let body = (range.end - range.start) / self.bytes_per_ms.load(Ordering::Relaxed).max(1);
         if self.stalled.lock().is_some_and(|part| key.as_str().contains(part)) {
@@ -72,9 +74,14 @@ impl ObjectStore for SlowStore {
         let under_way = self.under_way.fetch_add(1, Ordering::Relaxed) + 1;
         self.most_under_way.fetch_max(under_way, Ordering::Relaxed);
         tokio::time::sleep(Duration::from_millis(self.latency_ms.load(Ordering::Relaxed) + body)).await;
-        let got = self.inner.get(key, range).await;
+        let bytes_max = self.stalls_after.load(Ordering::Relaxed);
+        if bytes_max < range.end - range.start {
+            self.inner.read(key, range.start..range.start + bytes_max, take).await?;
+            std::future::pending::<()>().await;
+        }
+        let read = self.inner.read(key, range, take).await;
         self.under_way.fetch_sub(1, Ordering::Relaxed);
-        got
+        read
     }
 
     async fn get_whole(&self, key: &ObjectKey, bytes_max: u64) -> Result<Vec<Bytes>, StorageError> {
@@ -126,6 +133,7 @@ impl Ground {
             under_way: AtomicU64::new(0),
             most_under_way: AtomicU64::new(0),
             stalled: Mutex::default(),
+            stalls_after: AtomicU64::new(u64::MAX),
         });
         Self::over(store, pairs)
     }

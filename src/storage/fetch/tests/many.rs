@@ -1,3 +1,4 @@
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use super::super::super::StorageError;
@@ -61,6 +62,26 @@ fn reads_that_are_given_up_at_any_byte_lose_nothing_and_fetch_nothing_twice() {
         let asked = ground.store.bytes_asked();
         assert!(asked < 3 * MIB as u64 + 10_000, "{asked}");
     });
+}
+
+#[test]
+fn whoever_wants_the_first_bytes_of_a_request_does_not_wait_for_its_last_ones() {
+    for transform in [&[][..], &[("compression.enabled", "true"), ("chunk.size", "65536")]] {
+        run(async {
+            let ground = Ground::new(&[transform, &[("fetch.window.bytes.min", "8388608")]].concat());
+            let segment = ground.segment(0, 8 * MIB).await;
+            // Its footer is read before the answers stop.
+            ground.read(&segment, 8 * MIB - 1, 1).await;
+            ground.store.gets.lock().clear();
+            ground.store.stalls_after.store(if transform.is_empty() { MIB as u64 } else { 4096 }, Ordering::Relaxed);
+            let first = ground.read(&segment, 0, MIB / 8);
+            tokio::time::timeout(PROMPT, first).await.expect("the first bytes have come");
+            assert_eq!(ground.store.gets.lock().len(), 1);
+            let mut late = ground.storage.fetch(&segment, 6 * MIB as u64, None).expect("a reader");
+            assert!(tokio::time::timeout(Duration::from_millis(50), late.read()).await.is_err(), "it has not come yet");
+            assert_eq!(ground.store.gets.lock().len(), 1, "it is on its way already");
+        });
+    }
 }
 
 #[test]

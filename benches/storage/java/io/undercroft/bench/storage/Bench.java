@@ -78,7 +78,9 @@ public final class Bench {
         String codec = options.getOrDefault("codec", "none");
         Path folder = Path.of(options.get("segments")).resolve(codec + "-" + number("mib", 128));
         for (int i = 0; i < number("n", 4); i++) {
-            segments.add(SegmentFiles.segment(folder, i, number("mib", 128), codec));
+            // One behind the other, as a partition has them.
+            long base = i == 0 ? 0 : segments.get(i - 1).nextOffset();
+            segments.add(SegmentFiles.segment(folder, i, base, number("mib", 128), codec));
         }
         open();
         for (String scenario : scenarios) {
@@ -121,7 +123,7 @@ public final class Bench {
     private void warmUp(Path folder, String codec) throws Exception {
         List<Segment> measured = new ArrayList<>(segments);
         segments.clear();
-        segments.add(SegmentFiles.segment(folder, 90, 24, codec));
+        segments.add(SegmentFiles.segment(folder, 90, 900_000_000, 24, codec));
         meter = new Meter("warm", options.get("proxy"));
         for (int i = 0; i < number("warm", 8); i++) {
             copy(1);

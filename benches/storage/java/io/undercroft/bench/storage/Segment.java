@@ -60,6 +60,11 @@ final class Segment {
         batches = starts.stream().mapToInt(Integer::intValue).toArray();
     }
 
+    /** Offset of the first record of the segment behind it. */
+    long nextOffset() {
+        return lastOffset + 1;
+    }
+
     int size() {
         return bytes.capacity();
     }

@@ -36,10 +36,9 @@ final class SegmentFiles {
         batchBytes = codec.equals("none") ? 16_384 : 65_536;
     }
 
-    /** The segment of this number, written unless it is there. */
-    static Segment segment(Path folder, int number, int mebibytes, String codec) throws IOException {
+    /** The segment of this number, which begins at this offset; written unless it is there. */
+    static Segment segment(Path folder, int number, long base, int mebibytes, String codec) throws IOException {
         Files.createDirectories(folder);
-        long base = number * 10_000_000L;
         String stem = String.format("%020d", base);
         Path done = folder.resolve(stem + ".done");
         if (!Files.exists(done)) {
