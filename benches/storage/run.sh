@@ -121,6 +121,21 @@ measure_sealed() {
         $keys.bench.public.key.file="$OUT/public.pem" $keys.bench.private.key.file="$OUT/private.pem"
     told bench warm,copy,cold,seq,delete label=sealed- "$@"
     told bench warm,copy,delete label=producer- codec=zstd "$@"
+    told bare_transforms
+}
+
+# What zstd and AES alone cost of the same bytes, in blocks of the default chunk size, in processor seconds for a GiB.
+bare_transforms() {
+    local packed sealed
+    command -v zstd > /dev/null || { echo "bench-storage: no zstd, so no floors of sealed segments: apt-get install zstd" >&2; return; }
+    packed=$(zstd -b3 -i2 -B131072 -q "$(printf '%s\n' "$OUT/segments/none-$MIB"/*.log | head -n 1)" | tail -n 1)
+    sealed=$(openssl speed -evp aes-256-gcm -bytes 131072 -seconds 2 2> /dev/null | tail -n 1)
+    # "-3  50226337 (2.672)  120.94 MB/s  829.1 MB/s  NAME" and "AES-256-GCM  4165767.75k": thousands of bytes a second.
+    awk -v packed="$packed" -v sealed="$sealed" 'BEGIN {
+        split(packed, of, " "); gsub(/[()]/, "", of[3]); split(sealed, by, " "); sub(/k/, "", by[2])
+        printf "{\"scenario\":\"bare\",\"bytes\":0,\"ratio\":%s,\"zstd_s\":%.3f,\"unzstd_s\":%.3f,\"aes_s\":%.3f}\n",
+            of[3], 1073.74 / of[4], 1073.74 / of[6], 1073741.8 / by[2]
+    }'
 }
 
 measure_memory() {
