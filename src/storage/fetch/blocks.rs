@@ -46,6 +46,9 @@ pub(super) struct Blocks {
     pub(super) room: Arc<Semaphore>,
     pub(super) room_kib: u32,
     pub(super) requests: AtomicUsize,
+    /// Legs that may be decrypted and decompressed at once: more would only keep others from the threads that files are
+    /// read with.
+    pub(super) openers: Arc<Semaphore>,
     pub(super) disk: Option<Arc<DiskCache>>,
     pub(super) pace: Pace,
     pub(super) store: Arc<dyn ObjectStore>,
@@ -76,7 +79,9 @@ impl Blocks {
         let room_kib = u32::try_from(settings.memory / 1024).unwrap_or(u32::MAX).min(u32::MAX >> 3);
         let room = Arc::new(Semaphore::new(room_kib as usize));
         let requests = AtomicUsize::new(0);
+        let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         Self {
+            openers: Arc::new(Semaphore::new(processors)),
             cache,
             flights: Flights::new(),
             room,
@@ -99,6 +104,13 @@ impl Blocks {
             self.metrics.block_hits.increment();
             return Found::Here(Arc::clone(entry.value()));
         }
+        // Large ones come, and are opened, side by side.
+        let is_large = target.block_bytes() >= LARGE;
+        let parts = if is_large {
+            blocks.clone().map(|block| block..block + 1).collect()
+        } else {
+            self.parts(target, blocks.clone())
+        };
         let mut flights = self.flights.0.lock();
         if let Some(flight) = flights.get(&(segment, first)) {
             self.metrics.block_joins.increment();
@@ -112,13 +124,11 @@ impl Blocks {
         let missing = blocks.skip(1).take_while(|block| self.is_missing(&flights, (segment, *block))).count() as u64;
         let run = first..first + 1 + missing;
         self.metrics.block_misses.add(run.end - run.start);
-        // Large ones come, and are opened, side by side.
-        let is_large = target.block_bytes() >= LARGE;
-        let parts = if is_large { run.map(|block| block..block + 1).collect() } else { self.parts(target, run) };
-        let coming: Vec<_> = parts.into_iter().map(|part| self.expect(&mut flights, target, part, false)).collect();
+        let parts = within(&parts, &run);
+        let requests: Vec<_> = parts.map(|part| self.expect(&mut flights, target, part, false)).collect();
         drop(flights);
-        let legs = coming.iter().flatten().map(|one| one.leg.clone()).collect();
-        coming.into_iter().for_each(|coming| self.launch(target, coming, None));
+        let legs = requests.iter().flat_map(|request| &request.coming).map(|one| one.leg.clone()).collect();
+        requests.into_iter().for_each(|request| self.launch(target, request, None));
         Found::Coming(legs)
     }
 
@@ -134,25 +144,25 @@ impl Blocks {
     /// all of that beside what others wait for.
     pub(super) fn read_ahead(self: &Arc<Self>, target: &Arc<Target>, blocks: Range<u64>) -> bool {
         let segment = target.segment.id.uuid;
+        let parts = self.parts(target, blocks.clone());
         let mut next = blocks.start;
         while next < blocks.end {
             let mut flights = self.flights.0.lock();
             let missing = (next..blocks.end).take_while(|block| self.is_missing(&flights, (segment, *block))).count();
             let run = next..next + missing as u64;
             next = run.end + 1;
-            let mut coming = Vec::new();
-            let mut parts = self.parts(target, run).into_iter();
-            let refused = parts.find_map(|part| {
-                let Some(room) = self.spare_room(target.memory_bytes(&part)) else { return Some(()) };
+            let mut requests = Vec::new();
+            let is_refused = within(&parts, &run).any(|part| {
+                let Some(room) = self.spare_room(target.memory_bytes(&part)) else { return true };
                 let bytes = target.stored_range(part.clone());
                 self.metrics.ahead_asked.add(bytes.end - bytes.start);
-                coming.push((self.expect(&mut flights, target, part, true), room));
-                None
+                requests.push((self.expect(&mut flights, target, part, true), room));
+                false
             });
             drop(flights);
             // Lands in the cache, whoever waits for it.
-            coming.into_iter().for_each(|(coming, room)| self.launch(target, coming, Some(room)));
-            if refused.is_some() {
+            requests.into_iter().for_each(|(request, room)| self.launch(target, request, Some(room)));
+            if is_refused {
                 return false;
             }
         }
@@ -165,8 +175,8 @@ impl Blocks {
 
     /// Blocks in a row, parted where those that may be on disk end or begin.
     fn parts(&self, target: &Target, run: Range<u64>) -> Vec<Range<u64>> {
-        let is_on_disk = |block| self.disk.as_ref().is_some_and(|disk| disk.may_have(&chunk_key(target, block)));
-        let blocks: Vec<(u64, bool)> = run.map(|block| (block, is_on_disk(block))).collect();
+        let Some(disk) = &self.disk else { return vec![run] };
+        let blocks: Vec<(u64, bool)> = run.map(|block| (block, disk.may_have(&chunk_key(target, block)))).collect();
         let parts = blocks.chunk_by(|(_, one), (_, next)| one == next);
         parts.filter_map(|part| Some(part.first()?.0..part.last()?.0 + 1)).collect()
     }
@@ -178,24 +188,21 @@ impl Blocks {
         target: &Arc<Target>,
         run: Range<u64>,
         is_ahead: bool,
-    ) -> VecDeque<Coming> {
+    ) -> Request {
         let coming = Coming::all(self, target, run, is_ahead);
         for one in &coming {
             flights.extend(one.keys().map(|key| (key, one.leg.flight.clone())));
         }
-        coming
+        Request { coming, _counted: Counted::new(self) }
     }
 
     /// Not under the lock of the flights: a runtime that has ended drops what is coming at once, which takes that lock.
-    fn launch(self: &Arc<Self>, target: &Arc<Target>, coming: VecDeque<Coming>, ahead: Option<OwnedSemaphorePermit>) {
-        // Counted before it begins: what is read ahead next must see it.
-        self.requests.fetch_add(1, Ordering::Relaxed);
-        let request = Request(Arc::clone(self));
+    fn launch(self: &Arc<Self>, target: &Arc<Target>, request: Request, ahead: Option<OwnedSemaphorePermit>) {
         let (blocks, target) = (Arc::clone(self), Arc::clone(target));
         self.runtime.spawn(async move {
-            let _request = request;
-            let mut landing = Landing::new(&blocks, &target, coming);
-            if let Err(error) = blocks.fly(&target, ahead, &mut landing).await {
+            let Request { coming, _counted } = request;
+            let mut landing = Landing::new(&blocks, &target, coming, ahead);
+            if let Err(error) = blocks.fly(&target, &mut landing).await {
                 landing.fail(&error);
             }
         });
@@ -228,19 +235,15 @@ impl Blocks {
         self.metrics.block_bytes.set(i64::try_from(self.cache.usage()).unwrap_or(i64::MAX));
     }
 
-    async fn fly(
-        &self,
-        target: &Target,
-        ahead: Option<OwnedSemaphorePermit>,
-        landing: &mut Landing,
-    ) -> Result<(), StorageError> {
+    async fn fly(&self, target: &Arc<Target>, landing: &mut Landing) -> Result<(), StorageError> {
         let Some(_running) = self.tasks.begin() else { return Err(StorageError::Closed { action: "get" }) };
         let load = async {
-            let loaded = self.load(target, ahead, landing).await;
+            let loaded = self.load(target, landing).await;
             if loaded.is_err() {
                 // Whoever asks again meanwhile joins this flight and fails with it.
                 tokio::time::sleep(self.settings.failure_delay).await;
             }
+            landing.landed().await;
             loaded
         };
         tokio::select! {
@@ -252,10 +255,29 @@ impl Blocks {
     }
 }
 
-/// Counts a request until its task has ended.
-struct Request(Arc<Blocks>);
+/// What of `parts` lies in `run`.
+fn within(parts: &[Range<u64>], run: &Range<u64>) -> impl Iterator<Item = Range<u64>> {
+    let cut = |part: &Range<u64>| part.start.max(run.start)..part.end.min(run.end);
+    parts.iter().map(cut).filter(|part| !part.is_empty())
+}
 
-impl Drop for Request {
+/// A request that can be joined and is about to be launched.
+struct Request {
+    coming: VecDeque<Coming>,
+    _counted: Counted,
+}
+
+/// Counts a request from when it is decided until its task has ended: what is read ahead next must see it.
+struct Counted(Arc<Blocks>);
+
+impl Counted {
+    fn new(blocks: &Arc<Blocks>) -> Self {
+        blocks.requests.fetch_add(1, Ordering::Relaxed);
+        Self(Arc::clone(blocks))
+    }
+}
+
+impl Drop for Counted {
     fn drop(&mut self) {
         self.0.requests.fetch_sub(1, Ordering::Relaxed);
     }

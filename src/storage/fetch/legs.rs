@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use bytes::Bytes;
-use tokio::sync::oneshot;
+use tokio::sync::{OwnedSemaphorePermit, oneshot};
 use tokio::task::JoinSet;
 
 use super::super::StorageError;
@@ -129,14 +129,21 @@ pub(super) struct Landing {
     stored: Vec<u8>,
     /// Legs that are being opened, or fail in a while.
     opening: JoinSet<()>,
+    /// Room for what has not landed yet.
+    pub(super) room: Option<OwnedSemaphorePermit>,
     end: u64,
 }
 
 impl Landing {
-    pub(super) fn new(cache: &Arc<Blocks>, target: &Arc<Target>, coming: VecDeque<Coming>) -> Self {
+    pub(super) fn new(
+        cache: &Arc<Blocks>,
+        target: &Arc<Target>,
+        coming: VecDeque<Coming>,
+        room: Option<OwnedSemaphorePermit>,
+    ) -> Self {
         let end = coming.back().map_or(0, |last| last.leg.blocks.end);
         let (target, cache) = (Arc::clone(target), Arc::clone(cache));
-        Self { target, cache, coming, come: Vec::new(), stored: Vec::new(), opening: JoinSet::new(), end }
+        Self { target, cache, coming, come: Vec::new(), stored: Vec::new(), opening: JoinSet::new(), room, end }
     }
 
     /// Blocks that have not come yet.
@@ -156,7 +163,7 @@ impl Landing {
             let block = self.rest().start;
             let length = usize::try_from(self.target.stored_length(block)).unwrap_or(0);
             if length == 0 {
-                // More than was asked for, which the store's own check tells.
+                // More than was asked for, which a store refuses to hand out.
                 return;
             }
             self.stored.reserve_exact(length - self.stored.len());
@@ -177,21 +184,13 @@ impl Landing {
         }
         let come = std::mem::take(&mut self.come);
         let Some(leg) = self.coming.pop_front() else { return };
+        let kib = self.cache.kib(self.target.memory_bytes(&leg.leg.blocks));
+        let room = self.room.as_mut().and_then(|room| room.split(kib as usize));
         if self.target.is_transformed() {
-            // Work that a thread of the runtime should not be held up with.
-            let (target, blocks) = (Arc::clone(&self.target), leg.leg.blocks.clone());
-            let cache = Arc::clone(&self.cache);
-            let opening = tokio::task::spawn_blocking(move || open(&cache, &target, blocks, come));
             let (target, cache) = (Arc::clone(&self.target), Arc::clone(&self.cache));
             self.opening.spawn(async move {
-                let opened = opening.await.unwrap_or_else(|error| {
-                    Err(StorageError::Internal {
-                        action: "get",
-                        object: target.key.to_string().into(),
-                        why: error.to_string().into(),
-                        source: None,
-                    })
-                });
+                let opened = open_aside(&cache, &target, leg.leg.blocks.clone(), come).await;
+                drop(room);
                 cache.land_or_wait(leg, opened).await;
             });
             return;
@@ -216,6 +215,27 @@ impl Landing {
             leg.land(Err(error.clone()));
         }
     }
+}
+
+/// Opens blocks on a thread that may be held up with it.
+async fn open_aside(
+    cache: &Arc<Blocks>,
+    target: &Arc<Target>,
+    blocks: Range<u64>,
+    come: Vec<Come>,
+) -> Result<Vec<Bytes>, StorageError> {
+    // Fails only if the semaphore were closed, which nobody does.
+    let _turn = Arc::clone(&cache.openers).acquire_owned().await;
+    let (own, of) = (Arc::clone(cache), Arc::clone(target));
+    let opened = tokio::task::spawn_blocking(move || open(&own, &of, blocks, come)).await;
+    opened.unwrap_or_else(|error| {
+        Err(StorageError::Internal {
+            action: "get",
+            object: target.key.to_string().into(),
+            why: error.to_string().into(),
+            source: None,
+        })
+    })
 }
 
 fn open(cache: &Blocks, target: &Target, blocks: Range<u64>, come: Vec<Come>) -> Result<Vec<Bytes>, StorageError> {

@@ -1,12 +1,13 @@
 //! How blocks come into memory: from the disk, from the store, and within what bounds.
 
 use std::ops::Range;
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use bytes::Bytes;
-use futures_util::future::join_all;
+use futures_util::{StreamExt as _, stream};
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::super::StorageError;
@@ -17,46 +18,42 @@ use super::target::Target;
 
 const KIB: u64 = 1024;
 
+/// Blocks of one request that are read from the disk at once, of those that all reads share.
+const DISK_READS: usize = 4;
+
 /// Requests under way, with those that somebody waits for, from which on nothing more is read ahead.
 const REQUESTS_MAX: usize = 32;
 
 impl Blocks {
-    /// What is read ahead brings its room along.
-    pub(super) async fn load(
-        &self,
-        target: &Target,
-        ahead: Option<OwnedSemaphorePermit>,
-        landing: &mut Landing,
-    ) -> Result<(), StorageError> {
-        let _room = match ahead {
-            Some(room) => room,
-            None => self.room_for(target, target.memory_bytes(&landing.rest())).await?,
-        };
+    /// What is read ahead brought its room along.
+    pub(super) async fn load(&self, target: &Arc<Target>, landing: &mut Landing) -> Result<(), StorageError> {
+        if landing.room.is_none() {
+            landing.room = Some(self.room_for(target, target.memory_bytes(&landing.rest())).await?);
+        }
         self.read_disk(target, landing).await;
-        let loaded = self.read_store(target, landing).await;
-        landing.landed().await;
-        loaded
+        self.read_store(target, landing).await
     }
 
     /// What is on disk and right, up to the first that isn't.
-    async fn read_disk(&self, target: &Target, landing: &mut Landing) {
+    async fn read_disk(&self, target: &Arc<Target>, landing: &mut Landing) {
         let Some(disk) = &self.disk else { return };
         let read = |block| async move {
             let key = chunk_key(target, block);
             if !disk.may_have(&key) {
                 return None;
             }
-            let stored = disk.get(&key).await?;
+            // Its own bytes only: those of the disk come in pages.
+            let stored = Bytes::copy_from_slice(&disk.get(&key).await?);
             let opened = if target.is_transformed() {
-                let owned = target.clone();
+                let owned = Arc::clone(target);
                 tokio::task::spawn_blocking(move || owned.open_block(block, stored)).await.ok()?
             } else {
                 target.open_block(block, stored)
             };
             opened.inspect_err(|_| disk.discard(&key)).ok()
         };
-        for block in join_all(landing.rest().map(read)).await {
-            let Some(block) = block else { return };
+        let mut blocks = pin!(stream::iter(landing.rest()).map(read).buffered(DISK_READS));
+        while let Some(Some(block)) = blocks.next().await {
             landing.opened(block);
         }
     }
@@ -75,10 +72,16 @@ impl Blocks {
         let got = self.store.read(&target.key, range, &mut |piece| landing.piece(piece)).await;
         self.metrics.fetch_bytes_in_flight.add(-bytes);
         self.metrics.fetch_requests.record(started.elapsed());
-        match got {
-            Ok(()) => Ok(()),
-            Err(error) => Err(self.at_block(error, target, &run).await),
+        let error = match got {
+            Ok(()) => return Ok(()),
+            Err(error) => self.at_block(error, target, &run).await,
+        };
+        if landing.rest().is_empty() {
+            // All that was asked for has come and was handed out; nobody waits who could be told.
+            tracing::warn!(object = %target.key, %error, "a read ended with more than was asked for, or failed at its very end");
+            return Ok(());
         }
+        Err(error)
     }
 
     /// A block from its stored bytes, which go to the disk if they were right.
@@ -121,7 +124,7 @@ impl Blocks {
         }
     }
 
-    fn kib(&self, bytes: u64) -> u32 {
+    pub(super) fn kib(&self, bytes: u64) -> u32 {
         u32::try_from(bytes.div_ceil(KIB)).unwrap_or(u32::MAX).min(self.room_kib)
     }
 

@@ -5,6 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use futures_util::FutureExt as _;
 
 use super::super::StorageError;
 use super::super::metrics::StorageMetrics;
@@ -36,6 +37,8 @@ pub struct SegmentReader {
     /// What came last, and what was asked for behind it: a reader needs no cache to read on.
     run: Option<Arc<Run>>,
     coming: VecDeque<Leg>,
+    /// A read waits for the first of these, or did when it was dropped.
+    is_waiting: bool,
     metrics: StorageMetrics,
     tasks: Tasks,
 }
@@ -63,6 +66,7 @@ impl SegmentReader {
             end,
             run: None,
             coming: VecDeque::new(),
+            is_waiting: false,
             metrics: fetcher.metrics.clone(),
             tasks: fetcher.tasks.clone(),
         }
@@ -142,6 +146,11 @@ impl SegmentReader {
             while self.coming.front().is_some_and(|leg| leg.blocks.end <= block) {
                 self.coming.pop_front();
             }
+            // What failed while nobody read tells nothing of what the store would say now.
+            let has_failed = |leg: &Leg| matches!(leg.flight.clone().now_or_never(), Some(Err(_)));
+            if !self.is_waiting && self.coming.front().is_some_and(has_failed) {
+                self.coming.clear();
+            }
             if self.coming.front().is_none_or(|leg| block < leg.blocks.start) {
                 match self.blocks.find(target, block..window_end) {
                     Found::Here(kept) => return Ok(self.blocks.bytes(&kept)),
@@ -151,7 +160,10 @@ impl SegmentReader {
             // Behind what this read waits for.
             self.ahead.delivered(stream, target, self.position);
             let Some(flight) = self.coming.front().map(|leg| leg.flight.clone()) else { continue };
-            match flight.await {
+            self.is_waiting = true;
+            let landed = flight.await;
+            self.is_waiting = false;
+            match landed {
                 Ok(run) => self.run = Some(run),
                 Err(error) => {
                     self.coming.clear();

@@ -51,6 +51,9 @@ impl FetchSettings {
         };
         let chunk_cache = chunk_cache.max(size(window_min) * WINDOWS_KEPT);
         let memory = config.unsigned(&keys::FETCH_MEMORY)?.max(window_max + MAX_BLOCK);
+        let bytes_per_second = config.integer(&keys::FETCH_RATE)?.and_then(|rate| u64::try_from(rate).ok());
+        // Whoever waits for bytes waits behind what was asked for before: of that no more than goes in a second.
+        let ahead_max = bytes_per_second.unwrap_or(u64::MAX);
         Ok(Self {
             chunk_cache,
             index_cache: bound(config, &keys::INDEX_CACHE_SIZE)?.max(INDEX_CACHE_MIN),
@@ -60,10 +63,10 @@ impl FetchSettings {
             window_min,
             window_max,
             failure_delay: config.millis(&keys::FAILURE_DELAY)?,
-            bytes_per_second: config.integer(&keys::FETCH_RATE)?.and_then(|rate| u64::try_from(rate).ok()),
+            bytes_per_second,
             ahead: AheadSettings {
                 bytes_max: read_ahead(config)?,
-                budget: memory.min(chunk_cache as u64) / 2,
+                budget: (memory.min(chunk_cache as u64) / 2).min(ahead_max),
                 request_max: window_max,
                 first_request: window_min,
                 idle: READER_IDLE,

@@ -329,6 +329,10 @@ impl ObjectStore for DriverStore {
                     self.meters.bytes_read.add(buffer.len() as u64);
                     for piece in Iterator::filter(buffer, |piece| !piece.is_empty()) {
                         come += piece.len() as u64;
+                        // Bytes beyond the range would be taken for some within it.
+                        if come > wanted {
+                            return Ok(());
+                        }
                         take(piece);
                     }
                 }

@@ -30,8 +30,8 @@ const LARGE_REQUEST: u64 = 2 << 20;
 const SLACK: u64 = 128 << 10;
 /// Evidence that a reader goes on: two opens in a row, or one that begins right where the last one ended.
 const TRUSTED: u32 = 2;
-/// Windows up to this become four times as large at once: who reads a cold segment waits for the store until they are large.
-const GROWS_FAST: u64 = 8 << 20;
+/// Windows below this become four times as large at once: who reads a cold segment waits for the store until they are large.
+const GROWS_FAST: u64 = 4 << 20;
 /// How much longer a window takes to grow again after what it brought was thrown away unread.
 const GROWS_SLOWLY: u64 = 8;
 

@@ -76,6 +76,17 @@ fn a_reader_that_goes_on_is_read_ahead_for_from_its_second_open_on() {
     assert_eq!(largest, Some(4 * MIB), "four requests make a window of 16 MiB");
 }
 
+/// Law: whenever a reader goes, no more was asked for than three times what it has had, and a step.
+#[test]
+fn a_reader_that_goes_early_leaves_little_behind() {
+    for reads in 1..100 {
+        let mut streams = Streams::new(AheadSettings { bytes_max: 32 * MIB, request_max: 8 * MIB, ..settings() });
+        let asked = bytes(&consume(&mut streams, segment(0, 0), 0, reads, 9000));
+        let delivered = reads as u64 * (MIB - 9000) + 9000;
+        assert!(asked <= 3 * delivered + STEP, "{asked} behind {delivered}");
+    }
+}
+
 #[test]
 fn a_whole_segment_in_one_open_is_sequential_too() {
     let mut streams = Streams::new(settings());

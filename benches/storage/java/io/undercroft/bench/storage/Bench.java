@@ -125,7 +125,7 @@ public final class Bench {
         segments.clear();
         segments.add(SegmentFiles.segment(folder, 90, 900_000_000, 24, codec));
         meter = new Meter("warm", options.get("proxy"));
-        for (int i = 0; i < number("warm", 8); i++) {
+        for (int i = 0; i < number("warm", 24); i++) {
             copy(1);
         }
         copied.forEach(this::readToTheEnd);
