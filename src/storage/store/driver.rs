@@ -12,7 +12,7 @@ use opendal::options::WriteOptions;
 use opendal::{Buffer, Operator};
 use parking_lot::Mutex;
 
-use super::super::layout::ObjectKey;
+use super::super::layout::{ObjectKey, as_kept};
 use super::super::metrics::HttpMeters;
 use super::super::settings::{StoreKind, StoreSettings};
 use super::super::{Cause, StorageError};
@@ -399,6 +399,7 @@ impl ObjectStore for DriverStore {
     }
 
     async fn list(&self, prefix: &str) -> Result<Box<dyn Pages>, StorageError> {
+        let prefix = &*as_kept(prefix);
         let operator = self.operator("list", prefix).await?;
         if let Some(folder) = &self.folder {
             return Ok(Box::new(FolderPages::new(folder.root(), prefix, &self.caller)));
