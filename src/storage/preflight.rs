@@ -265,6 +265,7 @@ const SIGNS: &[(&[&str], &str)] = &[
     (
         &[
             "a web page and not a store",
+            "what answers is no store",
             "it sends us elsewhere",
             "the answer is not a store's",
             "something that says nothing",
