@@ -8,14 +8,18 @@ use super::DriverStore;
 use super::suite::open;
 
 /// An answer as it goes over the wire; its length is added.
-pub(super) struct Answer {
-    pub(super) status: u16,
-    pub(super) headers: &'static [(&'static str, &'static str)],
-    pub(super) body: &'static [u8],
+pub(in super::super) struct Answer {
+    pub(in super::super) status: u16,
+    pub(in super::super) headers: &'static [(&'static str, &'static str)],
+    pub(in super::super) body: &'static [u8],
 }
 
 impl Answer {
-    pub(super) fn new(status: u16, headers: &'static [(&'static str, &'static str)], body: &'static str) -> Self {
+    pub(in super::super) fn new(
+        status: u16,
+        headers: &'static [(&'static str, &'static str)],
+        body: &'static str,
+    ) -> Self {
         Self { status, headers, body: body.as_bytes() }
     }
 
@@ -30,7 +34,7 @@ impl Answer {
 }
 
 /// Answers each request by its head. The port that it listens on; the server goes with the process.
-pub(super) fn serve(answer: impl Fn(&str) -> Answer + Send + Sync + 'static) -> u16 {
+pub(in super::super) fn serve(answer: impl Fn(&str) -> Answer + Send + Sync + 'static) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = listener.local_addr().expect("bound").port();
     let answer = Arc::new(answer);
@@ -58,7 +62,7 @@ fn answer_all(tcp: TcpStream, answer: &dyn Fn(&str) -> Answer) -> Option<()> {
 }
 
 /// Stores of each kind at that port, with their names.
-pub(super) fn stores(port: u16) -> [(&'static str, DriverStore); 3] {
+pub(in super::super) fn stores(port: u16) -> [(&'static str, DriverStore); 3] {
     let at = format!("http://127.0.0.1:{port}");
     let azure = format!("{at}/account");
     let patience = [("storage.retry.attempts.max", "1")];

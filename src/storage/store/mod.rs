@@ -6,7 +6,7 @@
 
 mod calls;
 #[cfg(test)]
-mod canned;
+pub(super) mod canned;
 mod counted;
 mod driver;
 mod elsewhere;
