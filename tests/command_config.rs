@@ -225,6 +225,21 @@ fn an_endpoint_that_is_no_store_is_told_as_such_and_never_as_damage() {
 }
 
 #[test]
+fn a_write_that_something_else_than_a_store_says_is_done_fails_the_check() {
+    for (headers, body, words) in [
+        ("Content-Type: text/html\r\n", "<html>Back soon</html>", "a web page and not a store"),
+        ("", "", "what answers is no store"),
+        ("Content-Type: text/plain\r\n", "OK", "what answers is no store"),
+    ] {
+        let found = check(&s3(endpoint(http("200 OK", headers, body))), &["--json"]);
+        let write = &found.json()["store"]["steps"][0];
+        let error = write["error"].as_str().expect("words");
+        assert!(write["step"] == "write" && write["kind"] == "misconfigured" && error.contains(words), "{write:#}");
+        assert!(found.code == Some(4) && write["advice"].to_string().contains("a console"), "{write:#}");
+    }
+}
+
+#[test]
 fn an_endpoint_with_a_login_in_it_is_refused_and_not_shown() {
     for url in ["http://user:p4ssword@host:9000", "http://user@host", "https://host/?sig=s1gnature"] {
         let lines = s3(1).replace("http://127.0.0.1:1", url);

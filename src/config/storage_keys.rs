@@ -25,7 +25,7 @@ pub static KEY_PREFIX: Key = key(
     "key.prefix",
     Kind::Text,
     Some(""),
-    "Put in front of every object's name as it stands here, without a separator. May change while segments exist; one longer than about 90 bytes may not, nor one of segments in the layout `aiven` without OBJECT_PREFIX in `custom.metadata.fields.include`.",
+    "Put in front of every object's name as it stands here, without a separator; only slashes in front, and all but one of several in a row, are left out. May change while segments exist; one longer than about 90 bytes may not, nor one of segments in the layout `aiven` without OBJECT_PREFIX in `custom.metadata.fields.include`.",
 );
 /// Folder of the file system store.
 pub static ROOT: Key = key(

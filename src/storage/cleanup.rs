@@ -192,6 +192,11 @@ impl Cleaner {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use bytes::Bytes;
+
+    use super::super::store::canned::{Answer, serve, stores};
     use super::*;
 
     #[test]
@@ -208,5 +213,32 @@ mod tests {
         assert!(!left.is_over(&corrupt), "a request that was made again may still join parts");
         left.trouble = Some("unreachable".to_owned());
         assert!(!left.is_over(&corrupt));
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn an_upload_that_never_began_keeps_nobody_from_ending_once_the_rest_can_be_removed() {
+        let (refused, asked) = (2, Arc::new(AtomicU32::new(0)));
+        let deletes = Arc::clone(&asked);
+        let port = serve(move |head| match head {
+            // Whatever this is, it names no upload.
+            _ if head.starts_with("POST ") => Answer::new(200, &[], "<ok/>"),
+            _ if head.starts_with("DELETE ") && deletes.fetch_add(1, Ordering::SeqCst) < refused => {
+                Answer::new(503, &[], "<Error><Code>SlowDown</Code></Error>")
+            }
+            _ if head.starts_with("DELETE ") => Answer::new(204, &[], ""),
+            _ => Answer::new(200, &[], "<ListMultipartUploadsResult></ListMultipartUploadsResult>"),
+        });
+        let [(_, store), ..] = stores(port);
+        let (store, key): (Arc<dyn ObjectStore>, _) = (Arc::new(store), ObjectKey::new("a/1"));
+        let mut upload = store.upload(&key, 2).await.expect("asks nothing yet");
+        for is_begun in [true, false] {
+            let sent = upload.part(vec![Bytes::from(vec![1; 5 << 20])]).await;
+            assert_eq!(sent.is_ok(), is_begun, "{sent:?}");
+        }
+        let patience = Duration::from_secs(20);
+        let cleaner = Cleaner::new(store, patience, Duration::ZERO, Counter::default(), Tasks::new());
+        let mut left = Left { upload: Some(upload), object_may_exist: true, ..Left::default() };
+        cleaner.remove(&key, &mut left).await;
+        assert_eq!((left.trouble, asked.load(Ordering::SeqCst)), (None, refused + 1));
     }
 }

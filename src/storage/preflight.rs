@@ -265,6 +265,7 @@ const SIGNS: &[(&[&str], &str)] = &[
     (
         &[
             "a web page and not a store",
+            "what answers is no store",
             "it sends us elsewhere",
             "the answer is not a store's",
             "something that says nothing",
@@ -390,5 +391,20 @@ mod tests {
         config.set("storage.root", "/not/there");
         let found = preflight(&config).await.expect("valid");
         assert!(!found.is_usable() && found.steps[0].advice[0].contains("`storage.root`"), "{found:?}");
+    }
+
+    #[tokio::test]
+    async fn a_folder_passes_every_step_however_its_prefix_is_spelt_and_nothing_lies_beside_it() {
+        let root = tempfile::tempdir().expect("a folder");
+        let beside = format!("/{}", uuid::Uuid::new_v4());
+        for prefix in [&format!("{beside}/"), "//x//", "x//y/", "x//y-", "/"] {
+            let mut config = Config::new();
+            config.set("storage.backend.class", "filesystem");
+            config.set("storage.root", root.path().to_str().expect("UTF-8"));
+            config.set("key.prefix", prefix);
+            let found = preflight(&config).await.expect("valid");
+            assert!(found.is_usable() && found.warnings.len() == 1, "{prefix}: {found:?}");
+        }
+        assert!(!std::path::Path::new(&beside).exists());
     }
 }

@@ -1,5 +1,6 @@
 //! Names of objects.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
@@ -46,6 +47,29 @@ impl ObjectKey {
     pub fn as_str(&self) -> &str {
         &self.0
     }
+}
+
+/// A name, or the beginning of one, as stores keep it: without a slash in front, and without two in a row.
+///
+/// OpenDAL leaves these out of every name that it sends, so that names which differ in them only are those of one object.
+/// ```
+/// # use undercroft::storage::layout::as_kept;
+/// assert_eq!(as_kept("/a//b/"), "a/b/");
+/// assert_eq!(as_kept("a/b"), "a/b");
+/// ```
+#[must_use]
+pub fn as_kept(name: &str) -> Cow<'_, str> {
+    let name = name.trim_start_matches('/');
+    if !name.contains("//") {
+        return Cow::Borrowed(name);
+    }
+    let mut kept = String::with_capacity(name.len());
+    for character in name.chars() {
+        if character != '/' || !kept.ends_with('/') {
+            kept.push(character);
+        }
+    }
+    Cow::Owned(kept)
 }
 
 /// What the names of a segment's objects have in common, in every layout.

@@ -12,6 +12,6 @@ mod lead;
 mod place;
 
 pub use chunks::Chunks;
-pub use key::ObjectKey;
+pub use key::{ObjectKey, as_kept};
 pub use lead::Lead;
 pub use place::{CUSTOM_METADATA_BYTES_MAX, Place, PlaceError};

@@ -92,10 +92,18 @@ pub(super) fn own(config: &Config, key: &'static Key) -> Option<String> {
     config.text(key).filter(|value| !value.is_empty()).map(str::to_owned)
 }
 
-/// Whether it names a scheme and a host.
+/// Whether it names a scheme, a host, and a port that there is or none.
 pub(super) fn is_url(text: &str) -> bool {
-    let has_host = |url: http::Uri| url.scheme().is_some() && url.host().is_some_and(|host| !host.is_empty());
-    text.parse().is_ok_and(has_host)
+    text.parse().is_ok_and(|url: http::Uri| url.scheme().is_some() && url.authority().is_some_and(is_place))
+}
+
+/// A port that is none would be passed over by whoever connects, and that of the scheme taken for it.
+fn is_place(authority: &http::uri::Authority) -> bool {
+    let (host, place) = (authority.host(), authority.as_str().rsplit('@').next().unwrap_or_default());
+    let is_port =
+        |text: &str| text.bytes().all(|byte| byte.is_ascii_digit()) && text.parse::<u16>().is_ok_and(|port| port > 0);
+    !host.is_empty()
+        && place.strip_prefix(host).is_some_and(|rest| rest.is_empty() || rest.strip_prefix(':').is_some_and(is_port))
 }
 
 /// An endpoint, if one is set, that is a URL and says nothing but where the store is: it is in every message.

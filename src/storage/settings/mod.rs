@@ -15,6 +15,7 @@ use std::time::Duration;
 
 use super::breaker::BreakerSettings;
 use super::cache::DiskSettings;
+use super::layout::as_kept;
 use super::transform::KeyPairFiles;
 use crate::config::{Config, ConfigError, Side, storage as keys};
 
@@ -61,6 +62,7 @@ impl Settings {
         let mut warnings = warnings(config)?;
         let (transform, notes) = TransformSettings::parse(config)?;
         warnings.extend(notes);
+        warnings.extend(note_on_prefix(config));
         let store = StoreSettings::parse(config)?;
         let uploads = BreakerSettings {
             failures: size(config.unsigned(&keys::OUTAGE_FAILURES)?),
@@ -98,7 +100,19 @@ fn key_prefix(config: &Config) -> Result<String, ConfigError> {
             range: "text without `.` and `..` between slashes and without control characters".to_owned(),
         });
     }
-    Ok(prefix.to_owned())
+    Ok(as_kept(prefix).into_owned())
+}
+
+/// What an operator hears whose prefix is another one in every store.
+fn note_on_prefix(config: &Config) -> Option<String> {
+    let given = config.text(&keys::KEY_PREFIX).unwrap_or_default();
+    let kept = as_kept(given);
+    (kept != given).then(|| {
+        format!(
+            "`key.prefix` is `{kept}` and not `{given}`: names of objects begin with no slash and have no two in a row. What another \
+             plugin wrote to a bucket under names that have these is not found"
+        )
+    })
 }
 
 fn size(number: u64) -> usize {

@@ -318,3 +318,82 @@ fn an_endpoint_says_where_and_never_who() {
         assert!(!error.contains("p4ss") && !error.contains("us3r"), "{error}");
     }
 }
+
+#[test]
+fn a_port_that_no_host_has_is_refused_in_every_url() {
+    let s3 = [("storage.backend.class", "s3"), ("storage.s3.bucket.name", "bkt"), ("storage.aws.access.key.id", "k")];
+    let s3 = [&s3[..], &[("storage.aws.secret.access.key", "s")]].concat();
+    let gcs = [("storage.backend.class", "gcs"), ("storage.gcs.bucket.name", "bkt")];
+    let gcs = [&gcs[..], &[("storage.gcs.credentials.default", "false")]].concat();
+    let azure = [("storage.backend.class", "azure"), ("storage.azure.container.name", "abc")];
+    let azure =
+        [&azure[..], &[("storage.azure.account.name", "a"), ("storage.azure.account.key", "d3Jvbmc=")]].concat();
+    for (own, key) in
+        [(s3, "storage.s3.endpoint.url"), (gcs, "storage.gcs.endpoint.url"), (azure, "storage.azure.endpoint.url")]
+    {
+        for host in ["127.0.0.1", "store.example.org", "[fd00::1]"] {
+            for (port, is_taken) in [
+                ("", true),
+                (":1", true),
+                (":65535", true),
+                (":0", false),
+                (":65536", false),
+                (":99999", false),
+                (":4294967377", false),
+                (":", false),
+                (":80a", false),
+                (":-1", false),
+            ] {
+                let url = format!("http://{host}{port}/a");
+                let parsed = parse(&[&own[..], &[(key, url.as_str())]].concat()).map(|_| ());
+                assert_eq!(parsed.is_ok(), is_taken, "{url}: {parsed:?}");
+                if let Err(error) = parsed {
+                    assert!(error.to_string().contains(key) && error.to_string().contains("not a URL"), "{error}");
+                }
+            }
+        }
+    }
+    for (host, port, is_taken) in [
+        ("proxy", "65535", true),
+        ("proxy", "65536", false),
+        ("proxy", "99999", false),
+        ("proxy", "0", false),
+        ("proxy:99999", "1", false),
+        ("[fd00::1]", "1", true),
+        ("[fd00::1]:99999", "1", false),
+    ] {
+        let own = [("storage.backend.class", "memory"), ("storage.proxy.host", host), ("storage.proxy.port", port)];
+        let parsed = parse(&own).map(|_| ());
+        assert_eq!(parsed.is_ok(), is_taken, "{host} {port}: {parsed:?}");
+    }
+}
+
+#[test]
+fn a_prefix_is_what_every_store_makes_of_it_and_a_slash_that_is_left_out_is_told() {
+    let prefix = |text: &str| {
+        let parsed = parse(&[("storage.backend.class", "memory"), ("key.prefix", text)]).expect("valid");
+        (parsed.key_prefix, parsed.warnings.len())
+    };
+    for (text, expected, warnings) in [
+        ("", "", 0),
+        ("x", "x", 0),
+        ("x/", "x/", 0),
+        ("x/y-", "x/y-", 0),
+        (".x/..y/...", ".x/..y/...", 0),
+        ("/x/", "x/", 1),
+        ("//x", "x", 1),
+        ("/", "", 1),
+        ("a//b/", "a/b/", 1),
+        ("a/b//", "a/b/", 1),
+        ("a///b//c", "a/b/c", 1),
+    ] {
+        assert_eq!(prefix(text), (expected.to_owned(), warnings), "{text}");
+    }
+    for text in ["../up/", "/../up/", "a/./", "a//..//b", "/./"] {
+        let refused = parse(&[("storage.backend.class", "memory"), ("key.prefix", text)]);
+        assert!(
+            matches!(&refused, Err(ConfigError::BadValue { key, .. }) if key == "key.prefix"),
+            "{text}: {refused:?}"
+        );
+    }
+}

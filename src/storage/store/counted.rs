@@ -36,7 +36,7 @@ impl HttpTransport for Counted {
 }
 
 /// What a request is for, by the REST interfaces of S3, Google Cloud Storage (JSON and XML) and Azure Blob.
-fn operation_of(method: &Method, path: &str, query: &str) -> Operation {
+pub(super) fn operation_of(method: &Method, path: &str, query: &str) -> Operation {
     let has = |name: &str| query.split('&').any(|pair| pair == name || pair.split('=').next() == Some(name));
     let is = |pair: &str| query.split('&').any(|found| found == pair);
     match *method {

@@ -12,7 +12,7 @@ use opendal::options::WriteOptions;
 use opendal::{Buffer, Operator};
 use parking_lot::Mutex;
 
-use super::super::layout::ObjectKey;
+use super::super::layout::{ObjectKey, as_kept};
 use super::super::metrics::HttpMeters;
 use super::super::settings::{StoreKind, StoreSettings};
 use super::super::{Cause, StorageError};
@@ -20,6 +20,7 @@ use super::calls::Caller;
 use super::counted::counted;
 use super::folder::Folder;
 use super::folder_pages::FolderPages;
+use super::genuine::{NO_BATCH, too_much};
 use super::operator::{folder_operator, open};
 use super::pages::DriverPages;
 use super::trouble::{Trouble, TroubleKind};
@@ -142,14 +143,16 @@ impl DriverStore {
         Ok(())
     }
 
-    /// Deletes objects by one request. False if none could be deleted: OpenDAL keeps nothing of why, so each has to be asked
-    /// for by itself.
+    /// Deletes objects by one request. False if none is known to be deleted, as OpenDAL keeps nothing of why, or as the answer
+    /// is none to a batch: each has to be asked for by itself then.
     async fn delete_at_once(&self, operator: &Operator, object: &str, names: &[String]) -> Result<bool, StorageError> {
         let mut call = self.caller.call("delete", object);
         loop {
             let deleted = async {
                 match operator.delete_iter(names.to_vec()).await {
-                    Err(error) if error.message().contains("zero successes") => Ok(false),
+                    Err(error) if ["zero successes", NO_BATCH].iter().any(|why| error.message().contains(why)) => {
+                        Ok(false)
+                    }
                     other => other.map(|()| true),
                 }
             };
@@ -327,6 +330,10 @@ impl ObjectStore for DriverStore {
                 let mut stream = operator.reader(key.as_str()).await?.into_stream(rest).await?;
                 while let Some(buffer) = stream.try_next().await? {
                     self.meters.bytes_read.add(buffer.len() as u64);
+                    // Handed out, it would stand behind the range.
+                    if buffer.len() as u64 > wanted - come {
+                        return Err(too_much(wanted));
+                    }
                     for piece in Iterator::filter(buffer, |piece| !piece.is_empty()) {
                         come += piece.len() as u64;
                         // Bytes beyond the range would be taken for some within it.
@@ -403,6 +410,7 @@ impl ObjectStore for DriverStore {
     }
 
     async fn list(&self, prefix: &str) -> Result<Box<dyn Pages>, StorageError> {
+        let prefix = &*as_kept(prefix);
         let operator = self.operator("list", prefix).await?;
         if let Some(folder) = &self.folder {
             return Ok(Box::new(FolderPages::new(folder.root(), prefix, &self.caller)));

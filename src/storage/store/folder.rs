@@ -3,6 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::super::layout::as_kept;
+
 /// Below the root: files that are being written. On the same file system, so that a rename makes them visible.
 pub(super) const TEMPORARY: &str = ".undercroft-tmp";
 
@@ -32,14 +34,14 @@ impl Folder {
 
     /// Makes the folders of `key` again, which the delete of a neighbour may have removed in the meantime.
     pub(super) async fn make_parents(&self, key: &str) {
-        if let Some(parent) = self.root.join(key).parent() {
+        if let Some(parent) = self.path(key).parent() {
             let _ = tokio::fs::create_dir_all(parent).await;
         }
     }
 
     /// Makes the name of `key` durable, and those of the folders it lies in.
     pub(super) async fn sync_parents(&self, key: &str) -> io::Result<()> {
-        let (root, path) = (self.root.clone(), self.root.join(key));
+        let (root, path) = (self.root.clone(), self.path(key));
         let sync = move || {
             for folder in path.ancestors().skip(1).take_while(|folder| folder.starts_with(&root)) {
                 std::fs::File::open(folder)?.sync_all()?;
@@ -51,7 +53,7 @@ impl Folder {
 
     /// Removes the folders of `key` that are empty now.
     pub(super) async fn remove_empty_parents(&self, key: &str) {
-        let (root, path) = (self.root.clone(), self.root.join(key));
+        let (root, path) = (self.root.clone(), self.path(key));
         let remove = move || {
             let folders = path.ancestors().skip(1);
             for folder in folders.take_while(|folder| *folder != root && folder.starts_with(&root)) {
@@ -83,6 +85,11 @@ impl Folder {
 
     pub(super) fn temporary(&self) -> PathBuf {
         self.root.join(TEMPORARY)
+    }
+
+    /// Where an object lies. A slash in front, which would lead out of the root, is left out as the driver does it.
+    fn path(&self, key: &str) -> PathBuf {
+        self.root.join(&*as_kept(key))
     }
 
     pub(super) fn root(&self) -> &Path {

@@ -5,10 +5,14 @@
 #![allow(clippy::disallowed_methods, reason = "shell: measures how long the store takes")]
 
 mod calls;
+#[cfg(test)]
+pub(super) mod canned;
 mod counted;
 mod driver;
+mod elsewhere;
 mod folder;
 mod folder_pages;
+mod genuine;
 mod http;
 mod login;
 mod operator;

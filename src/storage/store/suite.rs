@@ -173,6 +173,7 @@ async fn azure_behaves() {
     let Some(server) = stand_ins::azurite() else { return };
     let keys = server.azure_keys();
     run(&with(&keys, &[]), "suite/", 1 << 20, Parts::Known).await;
+    is_the_same_however_it_is_spelt(&with(&keys, &[])).await;
     // Any key in base64 but the right one.
     let stranger = with(&keys, &[("storage.azure.account.key", "d3Jvbmc=")]);
     refuses(Some(&with(&keys, &[("storage.azure.container.name", "not-there")])), Some(&stranger)).await;
@@ -199,6 +200,7 @@ async fn azure_behaves() {
 async fn gcs_behaves_as_far_as_its_stand_in_does() {
     let Some(server) = stand_ins::fake_gcs() else { return };
     run(&with(&server.gcs_keys(), &[]), "suite/", 1 << 20, Parts::NotRun).await;
+    is_the_same_however_it_is_spelt(&with(&server.gcs_keys(), &[])).await;
 }
 
 /// Starts SeaweedFS (about 4 s).
@@ -207,6 +209,7 @@ async fn s3_behaves() {
     let Some(server) = weed::weed() else { return };
     let keys = s3_keys(server);
     run(&with(&keys, &[]), "suite/", 5 << 20, Parts::Known).await;
+    is_the_same_however_it_is_spelt(&with(&keys, &[])).await;
     run(&with(&keys, &[("storage.aws.checksum.check.enabled", "true")]), "checksummed/", 5 << 20, Parts::Known).await;
     let stranger = with(&keys, &[("storage.aws.secret.access.key", "wrong")]);
     refuses(Some(&with(&keys, &[("storage.s3.bucket.name", "not-there")])), Some(&stranger)).await;
@@ -218,6 +221,7 @@ async fn s3_of_another_make_behaves() {
     let Some(server) = stand_ins::s3s() else { return };
     let keys = server.s3_keys();
     run(&with(&keys, &[]), "suite/", 5 << 20, Parts::Known).await;
+    is_the_same_however_it_is_spelt(&with(&keys, &[])).await;
     let stranger = with(&keys, &[("storage.aws.secret.access.key", "wrong")]);
     refuses(None, Some(&stranger)).await;
 }
@@ -263,9 +267,24 @@ async fn a_delete_removes_uploads_that_nobody_will_end_and_no_others() {
     alive.abort_upload(&gone, "0123456789abcdef_none").await.expect("one that isn't there is aborted");
 }
 
+/// However a name is spelt, it is that of one object, in the store and not beside it.
+async fn is_the_same_however_it_is_spelt(store: &dyn ObjectStore) {
+    let key = |name: &str| ObjectKey::new(name);
+    for spelt in ["/spelt/a", "//spelt//a", "spelt//a"] {
+        store.put(&key(spelt), vec![Bytes::from_static(b"hello")]).await.expect("puts");
+        assert_eq!(store.get(&key(spelt), 0..5).await.expect("there").concat(), b"hello", "{spelt}");
+        for prefix in ["spelt/", "/spelt/", "//spelt//", "/spelt/a", "spelt//a", "/sp"] {
+            assert_eq!(listed(store, prefix).await, [("spelt/a".to_owned(), 5)], "{spelt} below {prefix}");
+        }
+        store.delete(&[key(spelt)]).await.expect("deletes");
+        assert!(listed(store, "spelt/").await.is_empty(), "{spelt}");
+    }
+}
+
 #[tokio::test]
 async fn memory_behaves() {
     run(&open(&[("storage.backend.class", "memory")]), "", 1000, Parts::Known).await;
+    is_the_same_however_it_is_spelt(&open(&[("storage.backend.class", "memory")])).await;
 }
 
 /// A driver drops what it doesn't know, so that a typing error would pass in silence.
@@ -318,6 +337,7 @@ async fn a_folder_behaves_and_is_left_empty() {
     let store = open(&[("storage.backend.class", "filesystem"), ("storage.root", path)]);
     run(&store, "", 1000, Parts::Known).await;
     run(&store, "prefix/", 70_000, Parts::Known).await;
+    is_the_same_however_it_is_spelt(&store).await;
     let left: Vec<_> = walk(root.path());
     assert_eq!(left, [root.path().join(super::folder::TEMPORARY)], "only the folder for temporary files stays");
 }

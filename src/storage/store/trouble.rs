@@ -4,6 +4,8 @@ use std::error::Error as _;
 
 use opendal::{Error, ErrorKind};
 
+use super::elsewhere::told;
+
 /// What kind of thing went wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TroubleKind {
@@ -69,6 +71,15 @@ const MISCONFIGURATIONS: &[&str] = &[
     "TemporaryRedirect",
 ];
 
+/// Those among them that come with the right place, if the store knows it.
+const ELSEWHERE: &[&str] = &[
+    "AuthorizationHeaderMalformed",
+    "IllegalLocationConstraintException",
+    "InvalidRegion",
+    "PermanentRedirect",
+    "TemporaryRedirect",
+];
+
 impl Trouble {
     pub(super) fn of(error: &Error) -> Self {
         let is_temporary = error.is_temporary();
@@ -86,15 +97,24 @@ impl Trouble {
                 _ if message.is_empty() => code.to_owned(),
                 _ => format!("{code}: {message}"),
             };
+            let hint = match told(error).filter(|_| ELSEWHERE.contains(&code)) {
+                Some(place) => format!("{hint}; {place}"),
+                None => hint,
+            };
             return Self { kind, why: hint, is_temporary, is_of_signer: false };
         }
         let why = match (obstacle(error), kind_of_status(error)) {
             (Some(obstacle), _) => format!("{}; {obstacle}", words(error)),
             (None, Some((_, answer))) => answer,
+            (None, None) if is_too_much(error) => format!("{}: {RANGE_IGNORED}", words(error)),
             (None, None) if is_page(error.message()) || is_empty_answer(error.message()) => {
                 let what = if is_of_page(error) { NO_STORE } else { "something that says nothing" };
                 let status = status_of(error).map_or_else(String::new, |status| format!(", with status {status}"));
                 format!("{what} answers{status}")
+            }
+            (None, None) if is_odd_success(error) => {
+                let status = status_of(error).unwrap_or_default();
+                format!("{NOT_A_STORES}: the answer has status {status}, and is none to what was asked")
             }
             (None, None) if is_garbage(error) => format!("the answer is not a store's: {}", words(error)),
             (None, None) => words(error),
@@ -115,7 +135,7 @@ impl Trouble {
         {
             return TroubleKind::Short;
         }
-        if obstacle(error).is_some() {
+        if obstacle(error).is_some() || is_too_much(error) {
             return TroubleKind::Misconfigured;
         }
         match io_error(error).map(std::io::Error::kind) {
@@ -135,7 +155,9 @@ impl Trouble {
             _ if is_of_signer(error) => TroubleKind::Refused,
             _ if let Some((kind, _)) = kind_of_status(error) => kind,
             _ => match kind_of(error.kind(), error.is_temporary()) {
-                TroubleKind::Unforeseen if is_page(message) || is_empty_answer(message) => TroubleKind::Misconfigured,
+                TroubleKind::Unforeseen if is_page(message) || is_empty_answer(message) || is_odd_success(error) => {
+                    TroubleKind::Misconfigured
+                }
                 kind => kind,
             },
         }
@@ -156,6 +178,10 @@ fn kind_of(kind: ErrorKind, is_temporary: bool) -> TroubleKind {
 
 /// What answers when no store does.
 pub(super) const NO_STORE: &str = "a web page and not a store";
+/// What is said of an answer that a store would not have given.
+pub(super) const NOT_A_STORES: &str = "what answers is no store, or something changes what a store says";
+/// Who gives other bytes than those that were asked for.
+pub(super) const RANGE_IGNORED: &str = "a store or a proxy that ignores ranges";
 
 /// Whether a body is a page for people.
 pub(super) fn is_page(body: &str) -> bool {
@@ -184,6 +210,12 @@ fn is_garbage(error: &Error) -> bool {
     matches!(error.message(), "deserialize xml" | "deserialize json")
 }
 
+/// Whether the driver gives for an error what came with a status of success, as an empty 200 to a delete, which stores
+/// answer with 204.
+fn is_odd_success(error: &Error) -> bool {
+    status_of(error).is_some_and(|status| (200..300).contains(&status)) && !is_garbage(error)
+}
+
 /// What a status alone says, and that in words: who isn't known is refused, and who is sent elsewhere asks at a wrong address.
 fn kind_of_status(error: &Error) -> Option<(TroubleKind, String)> {
     let status = status_of(error)?;
@@ -194,8 +226,11 @@ fn kind_of_status(error: &Error) -> Option<(TroubleKind, String)> {
             let text = error.to_string();
             let elsewhere = text.split_once("\"location\": \"").and_then(|(_, rest)| rest.split('"').next());
             let elsewhere = elsewhere.map_or_else(String::new, |place| format!(", to {place}"));
-            Some((TroubleKind::Misconfigured, said(&format!(": it sends us elsewhere{elsewhere}"))))
+            let place = told(error).map_or_else(String::new, |place| format!("; {place}"));
+            Some((TroubleKind::Misconfigured, said(&format!(": it sends us elsewhere{elsewhere}{place}"))))
         }
+        // What a HEAD gets for an answer with words.
+        400 => told(error).map(|place| (TroubleKind::Misconfigured, said(&format!("; {place}")))),
         _ => None,
     }
 }
@@ -220,6 +255,11 @@ fn code_of(message: &str) -> Option<(&str, &str)> {
     }
     let code = between("code: \"", &['"']).or_else(|| between("<Code>", &['<'])).filter(|code| !code.is_empty())?;
     Some((code, between("message: \"", &['"']).or_else(|| between("<Message>", &['<'])).unwrap_or_default()))
+}
+
+/// The driver counts what comes. More than was asked for is no damage: other bytes came than those.
+fn is_too_much(error: &Error) -> bool {
+    error.message().contains("got too much data")
 }
 
 fn is_of_signer(error: &Error) -> bool {
@@ -317,6 +357,14 @@ mod tests {
             ),
             (400, "", r#"S3Error { code: "", message: "" }"#, TroubleKind::Misconfigured, "status 400"),
             (200, "", "deserialize xml", TroubleKind::Unforeseen, "not a store's"),
+            (200, "", "", TroubleKind::Misconfigured, "is no store"),
+            (
+                200,
+                "",
+                r#"S3Error { code: "InternalError", message: "x" }"#,
+                TroubleKind::Unforeseen,
+                "InternalError: x",
+            ),
             (409, "", r#"S3Error { code: "OperationAborted", message: "x" }"#, TroubleKind::Unforeseen, "Aborted"),
         ] {
             let trouble = answered(status, headers, message);

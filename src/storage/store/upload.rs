@@ -25,6 +25,8 @@ pub(super) struct DriverUpload {
     parts: u32,
     /// Of the parts that were handed over.
     bytes: u64,
+    /// The driver's writer is told so once, and fails when it hears it again.
+    is_aborted: bool,
     /// The object stands under its name, even if the caller went away before it was told.
     is_visible: bool,
     key: ObjectKey,
@@ -47,6 +49,7 @@ impl DriverUpload {
             operator,
             parts: 0,
             bytes: 0,
+            is_aborted: false,
             is_visible: false,
             key: key.clone(),
             caller: caller.clone(),
@@ -108,7 +111,7 @@ impl Upload for DriverUpload {
     }
 
     async fn abort(&mut self) -> Result<(), StorageError> {
-        if self.is_visible {
+        if self.is_visible || self.is_aborted {
             return Ok(());
         }
         let mut call = self.caller.call("abort", self.key.as_str());
@@ -127,11 +130,13 @@ impl Upload for DriverUpload {
         if let Some(folder) = &self.folder {
             folder.remove_empty_parents(self.key.as_str()).await;
         }
-        match aborted {
+        let aborted = match aborted {
             // Aborted already, or never begun.
             Err(StorageError::NotFound { .. }) => Ok(()),
             other => other,
-        }
+        };
+        self.is_aborted = aborted.is_ok();
+        aborted
     }
 }
 

@@ -162,7 +162,7 @@ fn elements<'a>(text: &'a str, name: &str) -> impl Iterator<Item = &'a str> {
 }
 
 /// The text of the first such element, if it has any.
-fn element(text: &str, name: &str) -> Option<String> {
+pub(super) fn element(text: &str, name: &str) -> Option<String> {
     elements(text, name).next().filter(|found| !found.is_empty()).map(plain)
 }
 

@@ -12,7 +12,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use futures_util::{FutureExt as _, Stream};
-use http::{HeaderValue, Method, Request, Response, StatusCode, Uri};
+use http::{Method, Request, Response, StatusCode, Uri};
 use http_body::Body as _;
 use hyper::body::Incoming;
 use opendal::raw::{parse_content_encoding, parse_content_length};
@@ -20,7 +20,9 @@ use opendal::{Buffer, Error, ErrorKind, HttpBody, HttpTransport, Result};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, Sleep};
 
-use super::trouble::{NO_STORE, is_page};
+use super::elsewhere;
+use super::genuine::{Asked, no_store};
+use super::trouble::is_page;
 pub(super) use client::client;
 use client::{Client, is_metadata_service};
 
@@ -42,11 +44,6 @@ fn too_late(what: &'static str, waited: Duration) -> Error {
     Error::new(ErrorKind::Unexpected, format!("{what} within {} ms", waited.as_millis())).set_temporary()
 }
 
-/// Whatever answers, its "not found" is no word on an object.
-fn no_store() -> Error {
-    Error::new(ErrorKind::ConfigInvalid, format!("{NO_STORE} answers"))
-}
-
 /// What stores say of a bucket or container that isn't there, in the body of a 404 or its header.
 const NO_BUCKET: [&str; 3] = ["NoSuchBucket", "ContainerNotFound", "The specified bucket does not exist"];
 
@@ -56,7 +53,7 @@ impl HttpTransport for BoundedTransport {
             Some(places) => Arc::clone(places).acquire_owned().await.ok(),
             None => None,
         };
-        let (is_head, is_get) = (request.method() == Method::HEAD, request.method() == Method::GET);
+        let (is_head, asked) = (request.method() == Method::HEAD, Asked::by(&request));
         let is_login = request.uri().host().is_some_and(is_metadata_service);
         let to = request.uri().clone();
         let bound = self.attempt_timeout + Duration::from_secs(request.body().len() as u64 >> 20);
@@ -76,10 +73,18 @@ impl HttpTransport for BoundedTransport {
         if parts.status == StatusCode::RANGE_NOT_SATISFIABLE {
             return Err(Error::new(ErrorKind::RangeNotSatisfied, "it ends before the range that was asked for"));
         }
-        // No object of ours is one, and its bytes must be taken for none.
-        let kind = parts.headers.get(http::header::CONTENT_TYPE).map_or(&b""[..], HeaderValue::as_bytes);
-        if is_get && !is_login && parts.status.is_success() && kind.starts_with(b"text/html") {
-            return Err(no_store());
+        if !is_login {
+            asked.check(&parts)?;
+        }
+        if asked.is_told_by_body(parts.status) {
+            let answer = body.to_buffer().await?;
+            asked.check_body(&answer.to_vec())?;
+            return Ok(Response::from_parts(parts, whole(answer)));
+        }
+        if elsewhere::may_be_told(parts.status) && !is_head && !is_login {
+            let answer = body.to_buffer().await?;
+            elsewhere::keep(&mut parts, &String::from_utf8_lossy(&answer.to_vec()));
+            return Ok(Response::from_parts(parts, whole(answer)));
         }
         // A DELETE that is answered "not found" is taken for success further up, and a GET for a missing object, also if it
         // is the bucket that isn't there.
@@ -93,11 +98,15 @@ impl HttpTransport for BoundedTransport {
             if NO_BUCKET.iter().any(|words| text.contains(words) || code == *words) {
                 return Err(Error::new(ErrorKind::ConfigInvalid, "S3Error { code: \"NoSuchBucket\", message: \"\" }"));
             }
-            let stream = futures_util::stream::once(std::future::ready(Ok(Buffer::from(answer))));
-            return Ok(Response::from_parts(parts, HttpBody::new(stream, None)));
+            return Ok(Response::from_parts(parts, whole(Buffer::from(answer))));
         }
         Ok(Response::from_parts(parts, body))
     }
+}
+
+/// A body that was read already.
+fn whole(body: Buffer) -> HttpBody {
+    HttpBody::new(futures_util::stream::once(std::future::ready(Ok(body))), None)
 }
 
 fn broken(what: &'static str, to: &Uri, error: impl std::error::Error + Send + Sync + 'static) -> Error {

@@ -95,7 +95,7 @@ fn echo(stream: impl Read + Write, seen: &Seen) {
             return;
         }
         seen.lock().push(head);
-        let answer = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", body.len());
+        let answer = format!("HTTP/1.1 200 OK\r\nETag: \"x\"\r\nContent-Length: {}\r\n\r\n", body.len());
         let stream = stream.get_mut();
         if stream.write_all(answer.as_bytes()).and_then(|()| stream.write_all(&body)).is_err() {
             return;
