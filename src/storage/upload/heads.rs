@@ -89,7 +89,10 @@ mod tests {
         for count in [0, 1, 15, 16, 1000, 1 << 26] {
             let found: Vec<u64> = entries(count * 8 + 7).collect();
             assert_eq!(found.first().copied(), (count > 0).then_some(0), "{count}");
-            assert!(found.len() < SAMPLES && found.iter().all(|at| at % 8 == 0 && at / 8 < count), "{count}: {found:?}");
+            assert!(
+                found.len() < SAMPLES && found.iter().all(|at| at % 8 == 0 && at / 8 < count),
+                "{count}: {found:?}"
+            );
             assert!(found.last().is_none_or(|last| last / 8 >= count / 2), "{count}: {found:?}");
         }
     }
