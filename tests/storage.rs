@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use support::{Sample, assert_indexes, files_below, folder_manager, metric, objects_below, read};
-use undercroft::model::IndexType;
+use undercroft::model::{IndexType, Offset};
 use undercroft::storage::{SegmentFiles, StorageError};
 
 const MIB: usize = 1 << 20;
@@ -204,6 +204,35 @@ async fn indexes_are_part_of_the_memory_of_copies() {
         assert_eq!(held_now(), 0.0);
         manager.close().await;
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn offsets_that_no_segment_has_are_refused_before_anything_is_read_or_written() {
+    let root = tempfile::tempdir().expect("a folder");
+    for layout in ["compact", "aiven"] {
+        let manager = folder_manager(root.path(), &[("storage.layout", layout)]);
+        for (start, end, why) in [
+            (-1, 5, "its start offset is negative"),
+            (i64::MIN, i64::MAX, "its start offset is negative"),
+            (-2, -3, "its start offset is negative"),
+            (10, 9, "it ends before it starts"),
+            (i64::MAX, 0, "it ends before it starts"),
+            (0, -1, "it ends before it starts"),
+        ] {
+            let mut sample = Sample::new(100);
+            (sample.segment.start_offset, sample.segment.end_offset) = (Offset(start), Offset(end));
+            sample.files.log = "/nowhere".into();
+            let error = sample.copy(&manager).await.expect_err(why);
+            assert!(matches!(error, StorageError::InvalidArgument { .. }), "{error:?}");
+            assert!(error.to_string().contains(why) && error.to_string().contains(&start.to_string()), "{error}");
+        }
+        let mut one = Sample::new(100);
+        (one.segment.start_offset, one.segment.end_offset) = (Offset(0), Offset(0));
+        one.copy(&manager).await.expect("one record is a segment");
+        manager.delete(std::slice::from_ref(&one.segment)).await.expect("deleted");
+        manager.close().await;
+    }
+    assert!(files_below(root.path()).is_empty());
 }
 
 /// Races the copy, so that the change is met at different places: the outcome is an error and nothing, or all of it.
