@@ -3,11 +3,12 @@
 
 mod support;
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use support::{Sample, assert_indexes, files_below, folder_manager, metric, objects_below, read};
-use undercroft::model::IndexType;
-use undercroft::storage::StorageError;
+use undercroft::model::{IndexType, Offset};
+use undercroft::storage::{SegmentFiles, StorageError};
 
 const MIB: usize = 1 << 20;
 const SMALL_PARTS: &[(&str, &str)] = &[("storage.s3.multipart.upload.part.size", "5242880")];
@@ -133,6 +134,104 @@ async fn a_source_that_is_not_what_the_metadata_says_is_never_completed() {
         assert!(matches!(error, StorageError::Source { .. }), "{error:?}");
     }
     manager.close().await;
+    assert!(files_below(root.path()).is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_no_file_or_no_index_by_its_length_is_refused_without_reading_or_waiting_for_it() {
+    let root = tempfile::tempdir().expect("a folder");
+    let manager = folder_manager(root.path(), &[("upload.memory.bytes.max", "16777216")]);
+    let places: [fn(&mut SegmentFiles) -> &mut PathBuf; 5] = [
+        |files| &mut files.log,
+        |files| &mut files.offset_index,
+        |files| &mut files.time_index,
+        |files| &mut files.producer_snapshot,
+        |files| files.transaction_index.insert(PathBuf::new()),
+    ];
+    for (at, place) in places.iter().enumerate() {
+        let mut sample = Sample::new(100_000);
+        let other = sample.folder.path();
+        let (pipe, long) = (other.join("pipe"), other.join("long"));
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().expect("mkfifo runs").success());
+        std::fs::File::create(&long).and_then(|file| file.set_len(600 << 20)).expect("a file with a hole");
+        let folder = other.to_owned();
+        for (path, why) in [
+            (pipe, "it is not a file but a pipe"),
+            ("/dev/zero".into(), "it is not a file but a device"),
+            (folder, "it is not a file but a folder"),
+            (long, if at == 0 { "the segment's metadata says 100000" } else { "it has 629145600 bytes" }),
+        ] {
+            place(&mut sample.files).clone_from(&path);
+            let copied = tokio::time::timeout(Duration::from_secs(60), sample.copy(&manager)).await;
+            let error = copied.expect("it waits for nobody").expect_err(why);
+            let text = error.to_string();
+            assert!(matches!(error, StorageError::Source { .. }), "{error:?}");
+            assert!(text.contains(why) && text.contains(path.to_str().expect("UTF-8")), "{at}: {text}");
+        }
+    }
+    manager.close().await;
+    assert!(files_below(root.path()).is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn indexes_are_part_of_the_memory_of_copies() {
+    const INDEX: usize = 20 * MIB;
+    for more in [&[][..], &[("compression.enabled", "true")], &[("storage.layout", "aiven")]] {
+        let root = tempfile::tempdir().expect("a folder");
+        let settings = [&[("upload.memory.bytes.max", "16777216")][..], more].concat();
+        let manager = std::sync::Arc::new(folder_manager(root.path(), &settings));
+        let copies = (0..3).map(|_| {
+            let mut sample = Sample::new(100_000);
+            std::fs::write(&sample.files.offset_index, vec![1; INDEX]).expect("written");
+            let manager = std::sync::Arc::clone(&manager);
+            tokio::spawn(async move {
+                sample.copy(&manager).await.expect("a large index is one");
+                let index = manager.fetch_index(&sample.segment, IndexType::Offset).await.expect("there");
+                assert!(index.len() == INDEX && index.iter().all(|byte| *byte == 1));
+            })
+        });
+        let copies: Vec<_> = copies.collect();
+        let (mut held, held_now) = (0.0_f64, || metric(&manager, "upload-memory-bytes"));
+        while copies.iter().any(|copy| !copy.is_finished()) {
+            held = held.max(held_now());
+            tokio::time::sleep(Duration::from_micros(200)).await;
+        }
+        for copy in copies {
+            copy.await.expect("done");
+        }
+        let one = if more.is_empty() { INDEX } else { 2 * INDEX } as f64;
+        assert!(held >= one && held < one * 1.5, "{more:?}: {held}, so copies ran beside each other or held nothing");
+        assert_eq!(held_now(), 0.0);
+        manager.close().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn offsets_that_no_segment_has_are_refused_before_anything_is_read_or_written() {
+    let root = tempfile::tempdir().expect("a folder");
+    for layout in ["compact", "aiven"] {
+        let manager = folder_manager(root.path(), &[("storage.layout", layout)]);
+        for (start, end, why) in [
+            (-1, 5, "its start offset is negative"),
+            (i64::MIN, i64::MAX, "its start offset is negative"),
+            (-2, -3, "its start offset is negative"),
+            (10, 9, "it ends before it starts"),
+            (i64::MAX, 0, "it ends before it starts"),
+            (0, -1, "it ends before it starts"),
+        ] {
+            let mut sample = Sample::new(100);
+            (sample.segment.start_offset, sample.segment.end_offset) = (Offset(start), Offset(end));
+            sample.files.log = "/nowhere".into();
+            let error = sample.copy(&manager).await.expect_err(why);
+            assert!(matches!(error, StorageError::InvalidArgument { .. }), "{error:?}");
+            assert!(error.to_string().contains(why) && error.to_string().contains(&start.to_string()), "{error}");
+        }
+        let mut one = Sample::new(100);
+        (one.segment.start_offset, one.segment.end_offset) = (Offset(0), Offset(0));
+        one.copy(&manager).await.expect("one record is a segment");
+        manager.delete(std::slice::from_ref(&one.segment)).await.expect("deleted");
+        manager.close().await;
+    }
     assert!(files_below(root.path()).is_empty());
 }
 

@@ -11,7 +11,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use support::{Sample, assert_indexes, files_below, folder_manager, read};
+use undercroft::config::Config;
 use undercroft::model::IndexType;
+use undercroft::storage::StorageEnv;
+use undercroft::storage::survey::{Depth, Finding, Found, Scope, Severity, Surveyor};
 use undercroft::storage::{StorageError, StorageManager};
 use undercroft::wire::CustomMetadata;
 
@@ -192,4 +195,123 @@ async fn chunks_too_small_for_a_manifest_are_said_so() {
     assert!(error.contains("raise `chunk.size`"), "{error}");
     manager.close().await;
     assert_eq!(objects(root.path()), Vec::<PathBuf>::new());
+}
+
+/// Record batches of words, which compress well, with right checksums.
+fn record_batches(count: u32) -> Vec<u8> {
+    let batch = |number: u32| {
+        let words = (0..300_u32).map(|at| format!("{:x} ", (number * 7 + at).wrapping_mul(2_654_435_761) >> 14));
+        let mut body = vec![0; 40];
+        body.extend(words.collect::<String>().bytes());
+        let length = 9 + u32::try_from(body.len()).expect("small");
+        let head = [&[0; 8][..], &length.to_be_bytes(), &[0, 0, 0, 5, 2]].concat();
+        [head, crc_fast::crc32_iscsi(&body).to_be_bytes().to_vec(), body].concat()
+    };
+    (0..count).flat_map(batch).collect()
+}
+
+/// A segment of record batches; where each begins.
+fn batch_sample(count: u32) -> (Sample, Vec<usize>) {
+    let data = record_batches(count);
+    let (mut starts, mut at) = (Vec::new(), 0);
+    while at < data.len() {
+        starts.push(at);
+        at += 12 + u32::from_be_bytes(data[at + 8..at + 12].try_into().expect("four")) as usize;
+    }
+    let mut sample = Sample::new(data.len());
+    std::fs::write(&sample.files.log, &data).expect("written");
+    sample.data = data;
+    (sample, starts)
+}
+
+/// What a check of every byte has to say of the one segment that there is.
+async fn findings(root: &Path, is_encrypted: bool) -> Vec<Finding> {
+    let mut config = Config::new();
+    config.set("storage.backend.class", "filesystem");
+    config.set("storage.root", root.to_str().expect("UTF-8"));
+    if is_encrypted {
+        for (key, value) in [
+            ("encryption.enabled", "true"),
+            ("encryption.key.pair.id", "key1"),
+            ("encryption.key.pairs", "key1"),
+            ("encryption.key.pairs.key1.private.key.file", aiven::data("priv.pem").to_str().expect("UTF-8")),
+            ("encryption.key.pairs.key1.public.key.file", aiven::data("pub.pem").to_str().expect("UTF-8")),
+        ] {
+            config.set(key, value);
+        }
+    }
+    let env = StorageEnv { runtime: tokio::runtime::Handle::current() };
+    let surveyor = Surveyor::open(&config, env, None).expect("opened");
+    let mut segments = surveyor.segments(&Scope::default()).await.expect("listed");
+    loop {
+        match segments.next().await.expect("listed").expect("a segment") {
+            Found::Segment(found) => return surveyor.verify(&found, Depth::Heavy).await.findings,
+            Found::Foreign { .. } => {}
+        }
+    }
+}
+
+/// Law: what a reader would take for the segment, and isn't, a check of every byte finds.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_flipped_bit_that_reaches_a_reader_is_found_by_a_check_of_every_byte() {
+    for is_compressed in [false, true] {
+        let root = tempfile::tempdir().expect("a folder");
+        let more = [("chunk.size", "10000"), ("compression.heuristic.enabled", "false")];
+        let writer = manager(root.path(), is_compressed, false, &more);
+        let (mut sample, starts) = batch_sample(20);
+        sample.copy(&writer).await.expect("copied");
+        writer.close().await;
+        assert_eq!(findings(root.path(), false).await, []);
+        let path = base(root.path()) + ".log";
+        let intact = std::fs::read(&path).expect("there");
+        let mut wrong = 0;
+        for at in (0..intact.len()).step_by(137) {
+            let mut broken = intact.clone();
+            broken[at] ^= 1 << (at % 8);
+            std::fs::write(&path, broken).expect("written");
+            let reader = manager(root.path(), is_compressed, false, &more);
+            let read = support::read(&reader, &sample.segment, 0, None).await;
+            reader.close().await;
+            // Base offset and leader epoch of a batch are in no checksum.
+            let is_covered = |place: usize| {
+                let of_batch = place - starts.iter().rev().find(|start| **start <= place).expect("the first is 0");
+                of_batch >= 16 || (8..12).contains(&of_batch)
+            };
+            let is_wrong = read.is_ok_and(|read| {
+                read.len() != sample.data.len()
+                    || read.iter().zip(&sample.data).enumerate().any(|(place, (a, b))| a != b && is_covered(place))
+            });
+            if is_wrong {
+                wrong += 1;
+                let found = findings(root.path(), false).await;
+                assert!(found.iter().any(|finding| finding.severity == Severity::Corrupt), "{at}: {found:?}");
+            }
+        }
+        assert!(wrong > 20, "{wrong} readers were wrong: no proof of anything");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn chunks_of_an_encrypted_segment_that_changed_places_are_found_by_a_check_of_every_byte() {
+    let root = tempfile::tempdir().expect("a folder");
+    let more = [("chunk.size", "10000")];
+    let (mut sample, _) = batch_sample(30);
+    let writer = manager(root.path(), false, true, &more);
+    sample.copy(&writer).await.expect("copied");
+    writer.close().await;
+    assert_eq!(findings(root.path(), true).await, []);
+    let path = base(root.path()) + ".log";
+    let mut bytes = std::fs::read(&path).expect("there");
+    let chunk = 10_000 + 28;
+    let (one, two) = bytes[chunk..3 * chunk].split_at_mut(chunk);
+    one.swap_with_slice(two);
+    std::fs::write(&path, &bytes).expect("written");
+    let found = findings(root.path(), true).await;
+    assert!(found.iter().any(|finding| finding.severity == Severity::Corrupt), "{found:?}");
+    // The first one in another place looks like a segment that no broker wrote.
+    let (one, two) = bytes[..2 * chunk].split_at_mut(chunk);
+    one.swap_with_slice(two);
+    std::fs::write(&path, &bytes).expect("written");
+    let found = findings(root.path(), true).await;
+    assert!(found.iter().any(|finding| finding.why.contains("in their places")), "{found:?}");
 }

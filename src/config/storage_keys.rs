@@ -135,7 +135,7 @@ pub static UPLOAD_MEMORY: Key = key(
     "upload.memory.bytes.max",
     at_least(16 * MIB),
     Some("268435456"),
-    "Bytes of part buffers of all copies of this manager together. Copies wait for each other when it is used up; it is raised to three parts if it is smaller.",
+    "Bytes of part buffers and indexes of all copies of this manager together. Copies wait for each other when it is used up; it is raised to three parts if it is smaller. A copy that needs more than this on its own runs alone.",
 );
 /// Bound of a whole copy.
 pub static UPLOAD_TIMEOUT: Key = key(

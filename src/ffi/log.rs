@@ -19,6 +19,7 @@ use super::code::uc_status_t;
 use super::error::{Failure, uc_error_t};
 use super::gate::deadline;
 use super::handle::{self, noun};
+use super::limit::Limit;
 
 /// A reader of the library's log. While none is open, nothing is kept.
 ///
@@ -85,6 +86,7 @@ static SINK: Sink = Sink {
     changed: Condvar::new(),
     level: AtomicUsize::new(0),
 };
+static LIMIT: Mutex<Limit> = Mutex::new(Limit::new());
 static NEXT_READER: AtomicU64 = AtomicU64::new(0);
 
 struct Sink {
@@ -228,11 +230,18 @@ impl<S: Subscriber> Layer<S> for ToSink {
 
     fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
         let metadata = event.metadata();
+        let (timestamp_ms, is_everything) = (now_ms(), SINK.level.load(Ordering::Relaxed) >= 5);
+        let is_limited = Limit::is_of(metadata.target()) && !is_everything;
+        let admitted = if is_limited { LIMIT.lock().admit(metadata.target(), timestamp_ms) } else { Some(0) };
+        let Some(left_out) = admitted else { return };
         let mut text = Text::default();
         event.record(&mut text);
+        if left_out > 0 {
+            let _ = write!(text.fields, " left_out_before={left_out}");
+        }
         SINK.put(Record {
             level: number(*metadata.level()),
-            timestamp_ms: now_ms(),
+            timestamp_ms,
             target: short(metadata.target()).to_owned(),
             message: text.finish(),
             dropped: 0,

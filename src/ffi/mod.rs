@@ -18,6 +18,7 @@ mod gate;
 mod handle;
 mod hook;
 mod joint;
+mod limit;
 mod managed;
 mod runtime;
 mod signal;

@@ -47,6 +47,15 @@ pub struct PartitionDelete {
 }
 
 impl SegmentMetadata {
+    /// Why there is no such segment, if there is none: no broker makes one, and no reader of the log takes one.
+    #[must_use]
+    pub fn why_impossible(&self) -> Option<&'static str> {
+        if self.start_offset.0 < 0 {
+            return Some("its start offset is negative");
+        }
+        (self.end_offset < self.start_offset).then_some("it ends before it starts")
+    }
+
     /// This segment after `update`: timestamp, broker, custom metadata and state are the update's.
     #[must_use]
     pub fn updated(&self, update: &SegmentUpdate) -> Self {

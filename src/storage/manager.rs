@@ -191,6 +191,11 @@ impl StorageManager {
     /// it was joined with says at the end that the segment must not live; `Cancelled` and `Closed`.
     pub async fn copy(&self, segment: &SegmentMetadata, files: &SegmentFiles) -> Result<Option<Bytes>, StorageError> {
         let running = self.begin("copy")?;
+        if let Some(why) = segment.why_impossible() {
+            let (id, start, end) = (&segment.id, segment.start_offset, segment.end_offset);
+            let what = format!("copy {id}, offsets {start} to {end}: {why}; both are those of the segment's records");
+            return Err(StorageError::InvalidArgument { what: what.into() });
+        }
         let copying = self.inner.joint.begin(segment.id.uuid);
         let age = self.inner.metrics.copy_ages.begin();
         let (manager, segment, files) = (self.clone(), segment.clone(), files.clone());

@@ -191,7 +191,7 @@ impl StorageMetrics {
         let errors = ERRORS.map(|(kind, name, text)| (kind, counter(name, text)));
         let mut gauge = |name, text| registry.gauge(GROUP, name, text);
         let copies_running = gauge("copies-running", "Copies under way");
-        let upload_bytes_held = gauge("upload-memory-bytes", "Bytes of part buffers that copies hold");
+        let upload_bytes_held = gauge("upload-memory-bytes", "Bytes of part buffers and indexes that copies hold");
         let fetch_bytes_in_flight = gauge("fetch-in-flight-bytes", "Bytes asked from the store for reads");
         let outage = gauge("outage", "1 while copies are held back because the store is known to be down, else 0");
         let block_bytes = gauge("block-cache-bytes", "Bytes in the block cache");

@@ -12,7 +12,7 @@ use super::{Outcome, PartitionState, Refusal};
 impl PartitionState {
     /// Applies a record that describes a whole segment. Only such a record makes a segment known.
     pub(super) fn apply_segment(&mut self, metadata: &SegmentMetadata, said: Said) -> Outcome {
-        if let Some(why) = impossible(metadata) {
+        if let Some(why) = metadata.why_impossible() {
             return Outcome::Refused(Refusal::Impossible(why));
         }
         let uuid = metadata.id.uuid;
@@ -200,13 +200,4 @@ impl PartitionState {
 /// The answer where only a repetition is allowed.
 fn repeated(from: SegmentState, to: SegmentState) -> Outcome {
     if from == to { Outcome::Applied } else { Outcome::Refused(Refusal::Step { from, to }) }
-}
-
-/// Why there is no such segment, if there is none.
-#[must_use]
-pub fn impossible(metadata: &SegmentMetadata) -> Option<&'static str> {
-    if metadata.start_offset.0 < 0 {
-        return Some("its start offset is negative");
-    }
-    (metadata.end_offset < metadata.start_offset).then_some("it ends before it starts")
 }

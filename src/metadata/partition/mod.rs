@@ -28,7 +28,6 @@ mod tombstone;
 mod watermarks;
 mod work;
 
-pub use apply::impossible;
 pub use entry::{Entry, Outcome, Refusal};
 pub use naming::Naming;
 pub use work::{Amount, NullKeyFact, Unsettled, Work};

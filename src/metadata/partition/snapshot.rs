@@ -14,7 +14,7 @@ use super::lineage::Lineage;
 use super::naming::{KeyName, LaneName, Naming};
 use super::segment::{Gone, KeptUpdate, Orphan, Segment};
 use super::slab::Slotted;
-use super::{Mark, PartitionState, impossible};
+use super::{Mark, PartitionState};
 
 const HAS_SEGMENT_ID: u8 = 1 << 3;
 const IS_USUAL: u8 = 1 << 4;
@@ -162,7 +162,7 @@ impl PartitionState {
             state,
             is_txn_index_empty: flags & IS_TXN_INDEX_EMPTY != 0,
         };
-        if impossible(&metadata).is_some() || state == SegmentState::DeleteFinished || self.live.contains(uuid) {
+        if metadata.why_impossible().is_some() || state == SegmentState::DeleteFinished || self.live.contains(uuid) {
             return Err(at.malformed("segment", "cannot be so"));
         }
         let blob = self.blobs.put(metadata.custom_metadata.as_deref());

@@ -1,6 +1,6 @@
 //! What a caller's wish becomes: a record, or a reason why not.
 
-use crate::metadata::partition::{PartitionState, impossible};
+use crate::metadata::partition::PartitionState;
 use crate::model::{LeaderEpoch, PartitionDelete, SegmentId, SegmentMetadata, SegmentState, SegmentUpdate};
 
 use super::Level;
@@ -71,7 +71,7 @@ pub fn why_never(segment: &SegmentMetadata) -> Option<String> {
     if segment.state != to {
         return Some(format!("{}: a segment is added in state {to}, not {}", segment.id, segment.state));
     }
-    impossible(segment).map(|why| format!("{}: {why}", segment.id))
+    segment.why_impossible().map(|why| format!("{}: {why}", segment.id))
 }
 
 /// What is wrong with this update at `level`, whatever is known.

@@ -1,4 +1,4 @@
-//! The disk tier: foyer's block engine, alone, without a memory tier of its own.
+//! The disk tier: chunks in foyer's block engine, alone, without a memory tier of its own.
 
 use std::io::{Read, Write};
 use std::path::PathBuf;
@@ -7,14 +7,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use foyer::{
-    BlockEngineConfig, Code, DeviceBuilder as _, FsDeviceBuilder, HybridCache, HybridCacheBuilder, HybridCachePolicy,
-    Load, PsyncIoEngineConfig, RecoverMode,
-};
+use foyer::{Code, Load};
 use parking_lot::Mutex;
 use tokio::sync::{OnceCell, Semaphore};
 use tokio::task::JoinHandle;
 
+use super::engine::Running;
 use super::folder::Folder;
 use crate::metrics::Counter;
 use crate::model::KafkaUuid;
@@ -29,14 +27,15 @@ const FILE_MAX: u64 = 1 << 30;
 const FILES_MIN: u64 = 4;
 /// Of the two buffers that chunks wait in to be written. More than that comes at once only if the disk is slower than the
 /// store; it is then not kept.
-const BUFFER: usize = 16 << 20;
-/// Reads of the disk at once. Each holds a thread, also one that nobody waits for any longer, of those that files are read
-/// with for copies too.
-const READS_AT_ONCE: usize = 16;
+pub(super) const BUFFER: usize = 16 << 20;
+/// Reads of the disk at once. Each holds a thread, also one that nobody waits for any longer.
+pub(super) const READS_AT_ONCE: usize = 16;
 /// How long a disk that didn't answer is let alone.
 const REST: Duration = Duration::from_secs(60);
 /// How long after it was handed over a chunk must be there.
 const WRITTEN_AFTER: Duration = Duration::from_secs(10);
+/// How long the end of an engine that has written all it will takes on a disk that answers.
+const ENDED_AFTER: Duration = Duration::from_millis(500);
 
 /// What the engine writes at a time. It fills up an entry with whatever its memory had in it before, which may be bytes that
 /// must not come to a disk in the clear: so entries fill up pages by themselves.
@@ -96,6 +95,10 @@ impl DiskSettings {
     }
 }
 
+/// A chunk that the engine's writer dies of.
+#[cfg(test)]
+pub(super) const POISON: u64 = u64::MAX;
+
 /// A chunk of an object. The object's length tells two layouts of one segment apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(in super::super) struct ChunkKey {
@@ -106,6 +109,8 @@ pub(in super::super) struct ChunkKey {
 
 impl Code for ChunkKey {
     fn encode(&self, writer: &mut impl Write) -> foyer::Result<()> {
+        #[cfg(test)]
+        assert_ne!(self.chunk, POISON, "the engine's writer ends as it does when a write fails");
         let numbers = [self.chunk.to_le_bytes(), self.object_length.to_le_bytes()].concat();
         writer.write_all(&[&self.segment.0[..], &numbers].concat()).map_err(foyer::Error::io_error)
     }
@@ -135,8 +140,6 @@ pub(in super::super) struct DiskMeters {
     pub(in super::super) bytes_written: Counter,
 }
 
-type Engine = HybridCache<ChunkKey, Bytes>;
-
 /// Chunks on disk, once it has been opened.
 pub(in super::super) struct DiskCache {
     open: Arc<OnceCell<Open>>,
@@ -149,12 +152,12 @@ pub(in super::super) struct DiskCache {
 }
 
 struct Open {
-    engine: Engine,
+    /// `None` once it was closed or switched off.
+    running: Mutex<Option<Arc<Running>>>,
     settings: DiskSettings,
     /// One chunk is looked for at a time.
     is_watching: AtomicBool,
     has_warned: AtomicBool,
-    folder: Mutex<Option<Folder>>,
 }
 
 impl DiskCache {
@@ -182,19 +185,37 @@ impl DiskCache {
         }
     }
 
+    /// The engine, if there is one that lives. One that died is told of once and let go.
+    fn running(&self) -> Option<Arc<Running>> {
+        let open = self.open.get()?;
+        let mut running = open.running.lock();
+        if running.as_ref()?.is_alive() {
+            return running.clone();
+        }
+        let dead = running.take()?;
+        drop(running);
+        tracing::warn!(
+            path = %open.settings.path.display(),
+            "a write to the disk cache failed, so it is switched off until the next start, and chunks are kept in memory only: \
+             check whether the disk is full or broken, and `fetch.chunk.cache.disk.size`"
+        );
+        drop(dead.end(self.patience.close));
+        None
+    }
+
     /// Whether it may have a chunk. Asks no disk.
     pub(in super::super) fn may_have(&self, key: &ChunkKey) -> bool {
         let rests = self.rests_until.lock().is_some_and(|until| Instant::now() < until);
-        !rests && self.open.get().is_some_and(|open| open.engine.storage().may_contains(key))
+        !rests && self.running().is_some_and(|running| running.engine.storage().may_contains(key))
     }
 
     /// A chunk as it was stored. Its bytes are those that were handed over, or nothing comes; also if the disk takes long.
     pub(in super::super) async fn get(&self, key: &ChunkKey) -> Option<Bytes> {
-        let open = self.open.get()?;
-        let (engine, reads, key) = (open.engine.clone(), Arc::clone(&self.reads), *key);
+        let (open, running) = (self.open.get()?, self.running()?);
+        let (reads, key) = (Arc::clone(&self.reads), *key);
         let read = self.runtime.spawn(async move {
             let _read = reads.acquire_owned().await;
-            engine.storage().load(&key).await
+            running.engine.storage().load(&key).await
         });
         let Ok(read) = tokio::time::timeout(self.patience.read, read).await else {
             self.rest(open);
@@ -249,17 +270,17 @@ impl DiskCache {
     /// Keeps a chunk, if the disk is quick enough and the chunk not too large to wait for it.
     pub(in super::super) fn put(&self, key: ChunkKey, stored: Bytes) {
         let Some(open) = self.open.get().filter(|_| stored.len() < BUFFER) else { return };
-        let Some(value) = padded(&stored) else { return };
+        let (Some(running), Some(value)) = (self.running(), padded(&stored)) else { return };
         self.meters.bytes_written.add(stored.len() as u64);
-        drop(open.engine.storage_writer(key).force().insert(value));
+        drop(running.engine.storage_writer(key).force().insert(value));
         self.watch(open, key);
     }
 
     /// A chunk turned out to be wrong.
     pub(in super::super) fn discard(&self, key: &ChunkKey) {
-        if let Some(open) = self.open.get() {
+        if let Some(running) = self.running() {
             self.meters.dropped.increment();
-            open.engine.storage().delete(key);
+            running.engine.storage().delete(key);
         }
     }
 
@@ -270,9 +291,10 @@ impl DiskCache {
             opening.abort();
             let _ = opening.await;
         }
-        if let Some(open) = self.open.get() {
-            let _ = tokio::time::timeout(self.patience.close, open.engine.close()).await;
-            drop(open.folder.lock().take());
+        let running = self.open.get().and_then(|open| open.running.lock().take());
+        if let Some(running) = running {
+            // It has its time for what it was given, and some for what the disk has still to answer.
+            let _ = tokio::time::timeout(self.patience.close + ENDED_AFTER, running.end(self.patience.close)).await;
         }
     }
 
@@ -285,7 +307,9 @@ impl DiskCache {
         self.runtime.spawn(async move {
             tokio::time::sleep(WRITTEN_AFTER).await;
             let Some(open) = cell.get() else { return };
-            let is_missing = !open.engine.storage().may_contains(&key);
+            let running = open.running.lock().clone();
+            // One that was closed, or died, is told of elsewhere.
+            let is_missing = running.is_some_and(|it| it.is_alive() && !it.engine.storage().may_contains(&key));
             open.is_watching.store(false, Ordering::Relaxed);
             if is_missing && !open.has_warned.swap(true, Ordering::Relaxed) {
                 tracing::warn!(
@@ -310,34 +334,15 @@ impl Open {
                 "the disk cache was made by another version or for another size, so it starts empty"
             );
         }
-        let explain = |error: foyer::Error| format!("open `{}`: {error}", folder.path.display());
-        let capacity = usize::try_from(files * settings.file_bytes()).unwrap_or(usize::MAX);
-        let file_bytes = usize::try_from(settings.file_bytes()).unwrap_or(usize::MAX);
-        let device = FsDeviceBuilder::new(&folder.path).with_capacity(capacity).build().map_err(explain)?;
-        let config = BlockEngineConfig::new(device)
-            .with_block_size(file_bytes)
-            .with_buffer_pool_size(BUFFER)
-            .with_submit_queue_size_threshold(BUFFER);
-        let engine = HybridCacheBuilder::new()
-            .with_name("undercroft-chunks")
-            .with_policy(HybridCachePolicy::WriteOnInsertion)
-            .with_flush_on_close(false)
-            // Opened chunks are in memory already, where readers need them.
-            .memory(1)
-            .with_shards(1)
-            .storage()
-            .with_io_engine_config(PsyncIoEngineConfig::new())
-            .with_engine_config(config)
-            .with_recover_mode(RecoverMode::Quiet)
-            .build()
-            .await
-            .map_err(explain)?;
-        Ok(Self {
-            engine,
-            settings,
-            is_watching: false.into(),
-            has_warned: false.into(),
-            folder: Mutex::new(Some(folder)),
-        })
+        let running = Running::open(folder, files, settings.file_bytes()).await?;
+        Ok(Self { running: Mutex::new(Some(running)), settings, is_watching: false.into(), has_warned: false.into() })
+    }
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        if let Some(running) = self.running.lock().take() {
+            drop(running.end(Duration::ZERO));
+        }
     }
 }

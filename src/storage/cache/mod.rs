@@ -8,6 +8,7 @@
 )]
 
 mod disk;
+mod engine;
 mod folder;
 #[cfg(test)]
 mod tests;

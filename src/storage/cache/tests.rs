@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 
+use super::disk::POISON;
 use super::{ChunkKey, DiskCache, DiskMeters, DiskPatience, DiskSettings};
 use crate::model::KafkaUuid;
 
@@ -80,6 +81,64 @@ fn a_disk_that_does_not_answer_holds_nobody_and_is_let_alone() {
         drop(stalled);
         assert_eq!(cache.get(&key(0)).await, Some(chunk(0)));
         cache.close().await;
+    });
+}
+
+/// Files in the cache's folder that this process has open.
+fn open_files(path: &Path) -> usize {
+    let open = std::fs::read_dir("/proc/self/fd").expect("a folder");
+    open.filter_map(|file| std::fs::read_link(file.expect("a file").path()).ok())
+        .filter(|file| file.starts_with(path))
+        .count()
+}
+
+#[test]
+fn no_file_of_a_cache_stays_open_once_it_is_closed_or_dropped() {
+    run(async {
+        let folder = tempfile::tempdir().expect("a folder");
+        for is_closed in [true, true, false, true] {
+            let cache = open(folder.path(), 64 * MIB);
+            fill(&cache, 20).await;
+            assert!(open_files(folder.path()) >= 4);
+            if is_closed {
+                cache.close().await;
+                assert_eq!(open_files(folder.path()), 0, "and the closed one is still held");
+            }
+            drop(cache);
+            until(async || open_files(folder.path()) == 0).await;
+        }
+        // One that is closed before it is open.
+        let cache = open(folder.path(), 64 * MIB);
+        cache.close().await;
+        until(async || open_files(folder.path()) == 0).await;
+    });
+}
+
+#[test]
+fn a_cache_whose_engine_died_is_switched_off_and_counts_nothing_more() {
+    run(async {
+        let folder = tempfile::tempdir().expect("a folder");
+        let settings = DiskSettings { path: folder.path().into(), bytes: 64 * MIB, patience: PATIENT };
+        let meters = DiskMeters::default();
+        let cache = DiskCache::open(settings, &tokio::runtime::Handle::current(), meters.clone());
+        fill(&cache, 5).await;
+        assert_eq!(cache.get(&key(0)).await, Some(chunk(0)));
+        cache.put(key(POISON), chunk(1));
+        until(async || !cache.may_have(&key(0))).await;
+        let written = meters.bytes_written.get();
+        for number in 0..100 {
+            cache.put(key(number), chunk(number));
+            cache.discard(&key(number));
+            assert_eq!(cache.get(&key(number)).await, None);
+        }
+        assert_eq!((meters.bytes_written.get(), meters.dropped.get()), (written, 0));
+        until(async || open_files(folder.path()) == 0).await;
+        // Its folder is free for the next one.
+        let next = open(folder.path(), 64 * MIB);
+        fill(&next, 2).await;
+        cache.close().await;
+        assert_eq!(next.get(&key(0)).await, Some(chunk(0)));
+        next.close().await;
     });
 }
 

@@ -1,5 +1,5 @@
-//! Record batches of a segment that was stored as it is: Aiven's layout has no checksum for such bytes, but a broker put
-//! one into each batch.
+//! Record batches of a segment in Aiven's layout: it has no checksum for bytes that are not encrypted and none that says
+//! which chunk is which, but a broker put one into each batch.
 //!
 //! Of a batch: 8 bytes base offset, 4 of length (of all behind it), 4 of leader epoch, 1 of magic (2), 4 of CRC-32C of all
 //! behind that.
@@ -21,6 +21,7 @@ pub(super) struct Batches {
     head: Vec<u8>,
     open: Option<Open>,
     fault: Option<Fault>,
+    is_cut: bool,
 }
 
 struct Open {
@@ -41,12 +42,17 @@ pub(super) enum Fault {
 
 impl Batches {
     pub(super) fn new(segment_size: u64) -> Self {
-        Self { segment_size, position: 0, head: Vec::with_capacity(HEAD), open: None, fault: None }
+        Self { segment_size, position: 0, head: Vec::with_capacity(HEAD), open: None, fault: None, is_cut: false }
     }
 
-    /// Takes the next bytes of the segment. Behind a fault nothing is looked at.
+    /// The next bytes didn't come. Where a batch begins behind them nobody knows.
+    pub(super) fn cut(&mut self) {
+        self.is_cut = true;
+    }
+
+    /// Takes the next bytes of the segment. Behind a fault, or a piece that didn't come, nothing is looked at.
     pub(super) fn feed(&mut self, mut bytes: &[u8]) {
-        while self.fault.is_none() && !bytes.is_empty() {
+        while self.fault.is_none() && !self.is_cut && !bytes.is_empty() {
             let count = match &mut self.open {
                 Some(open) => {
                     let count = usize::try_from(open.left).unwrap_or(usize::MAX).min(bytes.len());
@@ -66,11 +72,12 @@ impl Batches {
         }
     }
 
-    /// What was wrong, once all bytes have come.
+    /// What was wrong, once there are no more bytes.
     pub(super) fn end(self) -> Option<Fault> {
         let start = self.position - self.head.len() as u64;
         match (self.fault, &self.open) {
             (Some(fault), _) => Some(fault),
+            (None, _) if self.is_cut => None,
             // A segment's size is where its last batch ends.
             (None, Some(open)) => Some(Fault::Corrupt(open.start, "a record batch is cut off".to_owned())),
             (None, None) if self.head.is_empty() => None,
@@ -154,6 +161,24 @@ mod tests {
                 matches!(checked(&broken, 50), Some(Fault::Corrupt(start, _)) if start == first.len() as u64),
                 "{at}"
             );
+        }
+    }
+
+    #[test]
+    fn a_piece_that_did_not_come_hides_no_fault_before_it_and_makes_none_behind_it() {
+        let (first, second) = (batch(b"one"), batch(b"two"));
+        let whole = [&first[..], &second].concat();
+        let mut broken = whole.clone();
+        broken[40] ^= 1;
+        for cut in 0..whole.len() {
+            for (segment, is_whole) in [(&whole, true), (&broken, cut < first.len())] {
+                let mut batches = Batches::new(segment.len() as u64);
+                batches.feed(&segment[..cut]);
+                batches.cut();
+                batches.feed(&segment[(cut + 1)..]);
+                let fault = batches.end();
+                assert!(fault.is_none() == is_whole && fault != Some(Fault::NoBatches), "{cut}: {fault:?}");
+            }
         }
     }
 

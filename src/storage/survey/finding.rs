@@ -7,6 +7,8 @@ use super::super::StorageError;
 pub enum Severity {
     /// Worth knowing; nothing is lost.
     Notice,
+    /// The segment was deleted between the listing and the look at it. Nothing is wrong, and nothing of it was seen.
+    Gone,
     /// Whether something is wrong could not be told: the store refused or did not answer, a key is not there, a newer
     /// version wrote it.
     Untold,
@@ -22,6 +24,7 @@ impl Severity {
     pub fn name(self) -> &'static str {
         match self {
             Self::Notice => "notice",
+            Self::Gone => "gone",
             Self::Untold => "untold",
             Self::Missing => "missing",
             Self::Corrupt => "corrupt",

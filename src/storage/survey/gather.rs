@@ -43,11 +43,7 @@ impl FoundSegment {
 
     /// Objects that it should have and that were not listed.
     pub fn lacking(&self) -> impl Iterator<Item = Part> {
-        let parts = match self.objects {
-            Objects::Compact(_) => &[][..],
-            Objects::Aiven { .. } => &Part::AIVEN,
-        };
-        parts.iter().copied().filter(|part| self.objects.size(*part).is_none())
+        self.objects.parts().iter().copied().filter(|part| self.objects.size(*part).is_none())
     }
 
     /// The name of its layout, as configuration and documents call it.
@@ -61,6 +57,15 @@ impl FoundSegment {
 }
 
 impl Objects {
+    /// All that a segment has to have in this layout.
+    #[must_use]
+    pub fn parts(&self) -> &'static [Part] {
+        match self {
+            Self::Compact(_) => &[Part::Compact],
+            Self::Aiven { .. } => &Part::AIVEN,
+        }
+    }
+
     /// Size of an object; `None` if it was not listed.
     #[must_use]
     pub fn size(&self, part: Part) -> Option<u64> {

@@ -97,6 +97,8 @@ pub struct Tally {
     pub segments: u64,
     pub bytes: u64,
     pub good: u64,
+    /// Deleted between the listing and the look at it.
+    pub gone: u64,
     pub corrupt: u64,
     pub missing: u64,
     pub untold: u64,
@@ -112,6 +114,7 @@ impl Tally {
         self.bytes = self.bytes.saturating_add(found.bytes());
         match checked.severity() {
             None | Some(Severity::Notice) => self.good += 1,
+            Some(Severity::Gone) => self.gone += 1,
             Some(Severity::Untold) => self.untold += 1,
             Some(Severity::Missing) => self.missing += 1,
             Some(Severity::Corrupt) => self.corrupt += 1,

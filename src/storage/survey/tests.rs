@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -38,6 +39,9 @@ struct Scripted {
     objects: BTreeMap<String, Bytes>,
     answers: BTreeMap<String, Answer>,
     is_endless: bool,
+    /// What a second listing and all after it have, if not the same.
+    later: Option<Result<Vec<String>, ()>>,
+    listings: Arc<AtomicUsize>,
 }
 
 impl Scripted {
@@ -92,7 +96,16 @@ impl ObjectStore for Scripted {
             key: ObjectKey::new(key),
             size: self.objects.get(key).map_or(0, |bytes| bytes.len() as u64),
         };
-        let rows = self.listed.iter().filter(|key| key.starts_with(prefix)).map(row).collect();
+        let is_later = self.listings.fetch_add(1, Ordering::Relaxed) > 0;
+        let (object, store) = (prefix.to_owned().into(), "a script".into());
+        let listed = match self.later.as_ref().filter(|_| is_later) {
+            None => &self.listed,
+            Some(Ok(listed)) => listed,
+            Some(Err(())) => {
+                return Err(StorageError::Timeout { action: "list", object, store, waited_ms: 1, limit: "" });
+            }
+        };
+        let rows = listed.iter().filter(|key| key.starts_with(prefix)).map(row).collect();
         Ok(Box::new(Script { rows, is_endless: self.is_endless }))
     }
 
@@ -201,11 +214,41 @@ async fn what_was_not_listed_and_is_there_is_good() {
 }
 
 #[tokio::test]
-async fn a_segment_that_was_deleted_after_it_was_listed_is_no_fault() {
-    let mut store = example();
+async fn a_segment_that_was_deleted_after_it_was_listed_is_gone_and_neither_good_nor_a_fault() {
+    // Another segment's objects, and of this one an object of the other layout, are none of its own.
+    for later in [vec![], vec![format!("{BASE}.ucseg"), format!("{BASE}B.log")]] {
+        for lost in 0..3 {
+            let mut store = Scripted { later: Some(Ok(later.clone())), ..example() };
+            store.objects.clear();
+            store.listed.remove(lost);
+            let (tally, findings) = verified(store).await;
+            assert_eq!(findings, [(Severity::Gone, BASE.to_owned())]);
+            assert_eq!(tally, Tally { segments: 1, gone: 1, ..Tally::default() });
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_the_store_still_lists_and_does_not_have_is_missing() {
+    for suffix in ["log", "indexes", "rsm-manifest", "ucseg"] {
+        let name = format!("{BASE}.{suffix}");
+        let mut store = Scripted { later: Some(Ok(vec![name.clone()])), ..example() };
+        if suffix == "ucseg" {
+            store.listed = vec![name.clone()];
+        }
+        store.objects.clear();
+        let (tally, findings) = verified(store).await;
+        assert_eq!(findings, [(Severity::Missing, name)]);
+        assert_eq!(tally, Tally { segments: 1, missing: 1, ..Tally::default() });
+    }
+}
+
+#[tokio::test]
+async fn whether_it_is_gone_or_lost_is_untold_if_the_store_lists_no_more() {
+    let mut store = Scripted { later: Some(Err(())), ..example() };
     store.objects.clear();
     let (tally, findings) = verified(store).await;
-    assert_eq!((tally.good, findings.len(), findings[0].0), (1, 1, Severity::Notice), "{findings:?}");
+    assert_eq!((findings[0].0, tally.untold, tally.good, tally.missing), (Severity::Untold, 1, 0, 0), "{findings:?}");
 }
 
 #[tokio::test]

@@ -15,6 +15,9 @@ use crate::model::{
     BrokerId, LeaderEpoch, Offset, SegmentEpochs, SegmentId, SegmentMetadata, SegmentState, TopicIdPartition,
 };
 
+/// Pages of the objects of one segment that are looked at.
+const RELISTED_PAGES_MAX: usize = 10;
+
 /// How much is looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Depth {
@@ -61,11 +64,31 @@ impl Verifier {
             Objects::Compact(_) => self.compact(found, depth, read, &mut checked).await,
             Objects::Aiven { .. } => self.aiven(found, depth, read, &mut checked).await,
         }
-        if checked.findings.iter().any(|finding| finding.severity == Severity::Missing) && self.is_gone(found).await {
-            checked.findings.clear();
-            checked.add(Severity::Notice, &found.name.base, "", "the segment was deleted meanwhile");
+        if checked.findings.iter().any(|finding| finding.severity == Severity::Missing) && self.is_absent(found).await {
+            self.judge_absent(found, &mut checked).await;
         }
         checked
+    }
+
+    /// The store says of every object of a listed segment that it is not there: either the segment was deleted since, and
+    /// then it is not listed any more, or the store has lost what it says it has.
+    async fn judge_absent(&self, found: &FoundSegment, checked: &mut Checked) {
+        let base = &found.name.base;
+        match self.still_listed(found).await {
+            Ok(None) => {
+                checked.findings.clear();
+                checked.add(Severity::Gone, base, "", "the segment was deleted after it was listed");
+            }
+            Ok(Some(object)) => {
+                let why = "the store goes on listing it, and says that it is not there when it is asked for";
+                checked.findings.clear();
+                checked.add(Severity::Missing, &object, "", why);
+            }
+            Err(error) => {
+                checked.findings.clear();
+                checked.failed(base, &error);
+            }
+        }
     }
 
     async fn compact(&self, found: &FoundSegment, depth: Depth, read: &(dyn Fn(u64) + Sync), checked: &mut Checked) {
@@ -134,37 +157,43 @@ impl Verifier {
             return;
         }
         if is_log_whole {
-            self.log(found, &target, manifest.is_plain(), read, checked).await;
+            self.log(found, &target, manifest.encryption.is_some(), read, checked).await;
         }
         if is_index_whole && let Err(error) = self.examiner.indexes(&target).await {
             checked.failed(&found.name.object(Part::Indexes), &error);
         }
     }
 
-    /// Chunks of Aiven's layout, and behind those without a checksum the batches in them.
+    /// Chunks of Aiven's layout, and the record batches in them: a frame has no checksum, and a tag doesn't say whose it is.
     async fn log(
         &self,
         found: &FoundSegment,
         target: &Arc<Target>,
-        is_plain: bool,
+        is_encrypted: bool,
         read: &(dyn Fn(u64) + Sync),
         checked: &mut Checked,
     ) {
         let object = found.name.object(Part::Log);
-        let mut batches = is_plain.then(|| Batches::new(target.size));
-        let take = |_, block: Option<&bytes::Bytes>| {
-            if let (Some(batches), Some(block)) = (&mut batches, block) {
-                batches.feed(block);
-            }
+        let mut batches = Batches::new(target.size);
+        let take = |_, block: Option<&bytes::Bytes>| match block {
+            Some(block) => batches.feed(block),
+            None => batches.cut(),
         };
         match self.examiner.chunks(target, take, read).await {
             Ok(faults) => told(faults, &object, checked),
             Err(error) => return checked.failed(&object, &error),
         }
-        match batches.and_then(Batches::end) {
+        match batches.end() {
             None => {}
             Some(batches::Fault::Corrupt(at, why)) => {
                 checked.add(Severity::Corrupt, &object, &format!("byte {at}"), why);
+            }
+            // What is known to be corrupt needs no reason why it could not be checked.
+            Some(batches::Fault::NoBatches) if checked.severity() >= Some(Severity::Missing) => {}
+            Some(batches::Fault::NoBatches) if is_encrypted => {
+                let why = "it begins with no record batch of today's format: each chunk is as it was written, and whether \
+                           all are in their places could not be checked";
+                checked.add(Severity::Notice, &object, "", why);
             }
             Some(batches::Fault::NoBatches) => {
                 let why = "it was stored without checksums and begins with no record batch of today's format, so its \
@@ -200,18 +229,31 @@ impl Verifier {
     }
 
     /// Whether the store says of every object of the segment that it is not there.
-    async fn is_gone(&self, found: &FoundSegment) -> bool {
-        let parts = match found.objects {
-            Objects::Compact(_) => &[Part::Compact][..],
-            Objects::Aiven { .. } => &Part::AIVEN,
-        };
-        for part in parts {
+    async fn is_absent(&self, found: &FoundSegment) -> bool {
+        for part in found.objects.parts() {
             let size = self.store.size(&ObjectKey::new(&found.name.object(*part))).await;
             if !matches!(size, Err(StorageError::NotFound { .. })) {
                 return false;
             }
         }
         true
+    }
+
+    /// An object of the segment that the store lists.
+    async fn still_listed(&self, found: &FoundSegment) -> Result<Option<String>, StorageError> {
+        let own: Vec<_> = found.objects.parts().iter().map(|part| found.name.object(*part)).collect();
+        let mut pages = self.store.list(&found.name.base).await?;
+        // Names that begin with a whole name of a segment are few; a listing without an end is given up.
+        for _ in 0..RELISTED_PAGES_MAX {
+            let page = pages.next().await?;
+            if let Some(listed) = page.iter().find(|listed| own.iter().any(|name| name == listed.key.as_str())) {
+                return Ok(Some(listed.key.to_string()));
+            }
+            if page.is_empty() {
+                return Ok(None);
+            }
+        }
+        Ok(None)
     }
 }
 

@@ -67,11 +67,12 @@ impl Uploader {
             }
             None => None,
         };
-        let (indexes, places) =
-            self.forge.with_contexts(|contexts| seal_indexes(&sealer, contexts, job.indexes)).map_err(defect)?;
         let chunks = Arc::new(Chunks(sealer));
         let work: Arc<dyn Work> = Arc::clone(&chunks) as Arc<dyn Work>;
         let mut parts = self.parts(job, work.as_ref(), 0).await;
+        let indexes = self.progress(job.key, Phase::Read, job.indexes.read()).await?;
+        let (indexes, places) =
+            self.forge.with_contexts(|contexts| seal_indexes(&chunks.0, contexts, indexes)).map_err(defect)?;
         let (mut pieces, mut lengths, mut log_length) =
             (self.forge.pieces(job.source, job.size, work), Vec::new(), 0_u64);
         while let Some(piece) = self.progress(job.key, Phase::Read, pieces.next()).await? {
@@ -130,13 +131,14 @@ impl Uploader {
 fn seal_indexes(
     sealer: &Sealer,
     contexts: &mut Contexts,
-    indexes: &[(IndexType, Bytes)],
+    mut indexes: Vec<(IndexType, Bytes)>,
 ) -> Result<(Vec<u8>, Vec<IndexPlace>), String> {
     let (mut object, mut places) = (Vec::new(), Vec::new());
     for index in ORDER {
-        let Some((_, bytes)) = indexes.iter().find(|(found, _)| *found == index) else { continue };
+        let Some(at) = indexes.iter().position(|(found, _)| *found == index) else { continue };
+        let (_, bytes) = indexes.swap_remove(at);
         let start = object.len() as u64;
-        object.extend(sealer.seal_index(contexts, u32::from(index as u8), bytes)?);
+        object.extend(sealer.seal_index(contexts, u32::from(index as u8), &bytes)?);
         places.push(IndexPlace { index, range: start..object.len() as u64 });
     }
     Ok((object, places))

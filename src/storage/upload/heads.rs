@@ -4,7 +4,15 @@
 pub(super) const LENGTH: usize = 23;
 /// Batches that are looked at.
 const SAMPLES: usize = 16;
-const INDEX_ENTRY: usize = 8;
+/// Bytes of an entry of an offset index.
+pub(super) const INDEX_ENTRY: usize = 8;
+
+/// Where the entries lie that are looked at, in an offset index of `length` bytes.
+pub(super) fn entries(length: u64) -> impl Iterator<Item = u64> {
+    let (entry, count) = (INDEX_ENTRY as u64, length / INDEX_ENTRY as u64);
+    let step = count.div_ceil(SAMPLES as u64 - 1).max(1);
+    (0..count).step_by(usize::try_from(step).unwrap_or(usize::MAX)).map(move |number| number * entry)
+}
 
 /// Where to look in a segment of `size` bytes: at its beginning, and where some entries of its offset index (relative offset
 /// and position, four bytes each) say that a batch begins.
@@ -74,6 +82,19 @@ mod tests {
         assert_eq!(positions(&[], 100), [0]);
         assert_eq!(positions(&[], 22), [0_u64; 0], "no batch fits");
         assert_eq!(positions(&[1; 80], 100), [0], "what lies behind the end is not looked at");
+    }
+
+    #[test]
+    fn of_an_index_of_any_length_some_entries_are_read() {
+        for count in [0, 1, 15, 16, 1000, 1 << 26] {
+            let found: Vec<u64> = entries(count * 8 + 7).collect();
+            assert_eq!(found.first().copied(), (count > 0).then_some(0), "{count}");
+            assert!(
+                found.len() < SAMPLES && found.iter().all(|at| at % 8 == 0 && at / 8 < count),
+                "{count}: {found:?}"
+            );
+            assert!(found.last().is_none_or(|last| last / 8 >= count / 2), "{count}: {found:?}");
+        }
     }
 
     #[test]

@@ -9,6 +9,7 @@ mod aiven;
 mod buffers;
 mod forge;
 mod heads;
+mod indexes;
 mod parts;
 mod plan;
 mod sealed;
@@ -22,9 +23,10 @@ use tokio::sync::oneshot;
 
 use self::buffers::{Buffers, Memory};
 use self::forge::Forge;
+use self::indexes::Indexes;
 use self::plan::PartPlan;
 use self::sealed::Job;
-use self::source::{Source, read_indexes};
+use self::source::Source;
 use super::base::Base;
 use super::cleanup::{Cleaner, Left};
 use super::joint::{Copying, Joint};
@@ -38,10 +40,12 @@ use super::store::ObjectStore;
 use super::tasks::Tasks;
 use super::transform::KeyRing;
 use super::{SegmentFiles, StorageError};
-use crate::model::{CopyEnd, IndexType, SegmentMetadata};
+use crate::model::{CopyEnd, SegmentMetadata};
 
 /// Buffers that a copy can't do without: one on the wire, one waiting behind it, one being read.
 const BUFFERS_MIN: usize = 3;
+/// Room for a footer that has no table, whatever names stand in it.
+const FOOTER_BYTES: u64 = 16 << 10;
 /// How long a failed copy keeps its caller waiting while it cleans up.
 const CLEANUP_WAIT: Duration = Duration::from_secs(3);
 
@@ -194,7 +198,7 @@ impl Uploader {
         })?;
         let opened = Source::open(segment, &files.log, key.as_str(), block_size);
         let source = self.progress(key, Phase::Read, opened).await?;
-        let indexes = self.progress(key, Phase::Read, read_indexes(key.as_str(), files)).await?;
+        let indexes = self.progress(key, Phase::Read, Indexes::open(key.as_str(), files)).await?;
         let transforms = self.progress(key, Phase::Read, self.transforms(&source, &indexes)).await?;
         let job = Job { segment, size, source: &source, indexes: &indexes, key, prefix };
         match self.transform.layout {
@@ -204,16 +208,31 @@ impl Uploader {
             }
             LayoutChoice::Compact => {}
         }
+        // The tail can be built once there is memory for it, and how much that is follows from the plan.
+        let most = indexes.bytes().saturating_add(FOOTER_BYTES);
+        let plan = PartPlan::new(size, most, block_size, self.settings.part_size);
+        let mut buffers = self.plain_buffers(&plan, size, block_size, indexes.bytes()).await;
+        let indexes = self.progress(key, Phase::Read, indexes.read()).await?;
         let (tail, tail_length) = build_tail(segment, block_size, &indexes)
             .map_err(|error| StorageError::InvalidArgument { what: format!("copy {}: {error}", segment.id).into() })?;
-        let plan = PartPlan::new(size, u64::from(tail_length), block_size, self.settings.part_size);
         let copy = Copy { uploader: self, source, plan, tail, key };
         if plan.parts() == 1 {
-            copy.put_at_once(size, block_size, left).await?;
+            copy.put_at_once(&mut buffers, left).await?;
         } else {
-            copy.put_in_parts(size, block_size, left).await?;
+            copy.put_in_parts(&mut buffers, left).await?;
         }
         Ok(Some(Place::new(block_size, data_length(size, block_size), tail_length, prefix).encode()))
+    }
+
+    /// Buffers for a segment that is stored as it is, beside the bytes of its indexes.
+    async fn plain_buffers(&self, plan: &PartPlan, size: u64, block_size: BlockSize, indexes: u64) -> Buffers {
+        let bytes = plan.buffer_bytes(size, block_size);
+        if plan.parts() == 1 {
+            return self.memory(bytes, indexes, 1, 1).await;
+        }
+        let parts = usize::try_from(plan.parts()).unwrap_or(usize::MAX);
+        let most = self.settings.parts_in_flight.saturating_add(2).min(parts.saturating_add(1)).max(BUFFERS_MIN);
+        self.memory(bytes, indexes, BUFFERS_MIN, most).await
     }
 
     /// The object that a copy of a segment begins with.
@@ -225,11 +244,10 @@ impl Uploader {
     }
 
     /// What is to be done to a segment.
-    async fn transforms(&self, source: &Source, indexes: &[(IndexType, Bytes)]) -> Result<Transforms, StorageError> {
+    async fn transforms(&self, source: &Source, indexes: &Indexes) -> Result<Transforms, StorageError> {
         let mut is_compressed = self.transform.is_compressed;
         if is_compressed && self.transform.is_heuristic {
-            let index = indexes.iter().find(|(index, _)| *index == IndexType::Offset).map(|(_, bytes)| bytes);
-            is_compressed = !source.is_compressed(index.unwrap_or(&Bytes::new())).await?;
+            is_compressed = !source.is_compressed(&indexes.offset_entries().await?).await?;
         }
         Ok(Transforms { is_compressed, is_encrypted: self.transform.key_pair.is_some() })
     }
@@ -296,10 +314,8 @@ struct Copy<'a> {
 }
 
 impl Copy<'_> {
-    async fn put_at_once(&self, size: u64, block_size: BlockSize, left: &mut Left) -> Result<(), StorageError> {
+    async fn put_at_once(&self, buffers: &mut Buffers, left: &mut Left) -> Result<(), StorageError> {
         let uploader = self.uploader;
-        let bytes = self.plan.buffer_bytes(size, block_size);
-        let mut buffers = uploader.memory(bytes, 0, 1, 1).await;
         let read = self.source.read_blocks(self.plan.blocks(0), buffers.take().await);
         let buffer = uploader.progress(self.key, Phase::Read, read).await?;
         let mut body = vec![buffers.lend(buffer)];
@@ -310,12 +326,8 @@ impl Copy<'_> {
         uploader.progress(self.key, Phase::Send, uploader.store.put(self.key, body)).await
     }
 
-    async fn put_in_parts(&self, size: u64, block_size: BlockSize, left: &mut Left) -> Result<(), StorageError> {
+    async fn put_in_parts(&self, buffers: &mut Buffers, left: &mut Left) -> Result<(), StorageError> {
         let uploader = self.uploader;
-        let parts = usize::try_from(self.plan.parts()).unwrap_or(usize::MAX);
-        let most = uploader.settings.parts_in_flight.saturating_add(2).min(parts.saturating_add(1)).max(BUFFERS_MIN);
-        let bytes = self.plan.buffer_bytes(size, block_size);
-        let mut buffers = uploader.memory(bytes, 0, BUFFERS_MIN, most).await;
         left.object_may_exist = true;
         let upload = uploader.store.upload(self.key, buffers.count() - 2).await?;
         let upload = left.upload.insert(upload);

@@ -10,10 +10,11 @@ use super::super::layout::compact::{BlockSize, Sealer, Transforms, WrappedKey, W
 use super::super::layout::{ObjectKey, Place};
 use super::super::transform::{Contexts, DATA_KEY_LENGTH};
 use super::forge::Work;
+use super::indexes::Indexes;
 use super::parts::Parts;
 use super::source::Source;
-use super::{BUFFERS_MIN, Phase, Uploader};
-use crate::model::{IndexType, SegmentMetadata};
+use super::{BUFFERS_MIN, FOOTER_BYTES, Phase, Uploader};
+use crate::model::SegmentMetadata;
 
 /// Blocks of the compact layout.
 struct Blocks {
@@ -40,7 +41,7 @@ pub(super) struct Job<'a> {
     pub(super) segment: &'a SegmentMetadata,
     pub(super) size: u64,
     pub(super) source: &'a Source,
-    pub(super) indexes: &'a [(IndexType, Bytes)],
+    pub(super) indexes: &'a Indexes,
     pub(super) key: &'a ObjectKey,
     pub(super) prefix: &'a str,
 }
@@ -56,17 +57,18 @@ impl Uploader {
         let defect = |why: String| job.source.defect(why);
         let sealer = Sealer::new(segment.id.uuid, transforms).map_err(defect)?;
         let data_key = self.wrapped_key(key, &sealer)?;
+        let blocks = Arc::new(Blocks { sealer, size: block_size });
+        let work: Arc<dyn Work> = Arc::clone(&blocks) as Arc<dyn Work>;
+        let mut parts = self.parts(job, work.as_ref(), job.indexes.bytes()).await;
+        let indexes = self.progress(key, Phase::Read, job.indexes.read()).await?;
         let seal = |contexts: &mut Contexts| {
-            let sealed = job.indexes.iter().map(|(index, bytes)| match transforms.is_encrypted {
-                true => Ok((*index, Bytes::from(sealer.seal_index(contexts, *index, bytes)?))),
-                false => Ok((*index, bytes.clone())),
+            let sealed = indexes.into_iter().map(|(index, bytes)| match transforms.is_encrypted {
+                true => Ok((index, Bytes::from(blocks.sealer.seal_index(contexts, index, &bytes)?))),
+                false => Ok((index, bytes)),
             });
             sealed.collect::<Result<Vec<_>, String>>()
         };
         let indexes = self.forge.with_contexts(seal).map_err(defect)?;
-        let work: Arc<dyn Work> = Arc::new(Blocks { sealer, size: block_size });
-        let tail: u64 = indexes.iter().map(|(_, bytes)| bytes.len() as u64).sum();
-        let mut parts = self.parts(job, work.as_ref(), tail).await;
         let (mut pieces, mut lengths, mut data_length) =
             (self.forge.pieces(job.source, job.size, work), Vec::new(), 0_u64);
         while let Some(piece) = self.progress(key, Phase::Read, pieces.next()).await? {
@@ -87,16 +89,17 @@ impl Uploader {
         Ok(place.with_transforms(transforms).encode())
     }
 
-    /// No buffer is larger than the whole object can become.
+    /// No buffer is larger than the whole object can become. Beside them is room for the indexes, as they are and sealed.
     pub(super) async fn parts<'a>(&'a self, job: &Job<'a>, work: &dyn Work, tail: u64) -> Parts<'a> {
         let blocks = job.size.div_ceil(work.block_bytes());
-        // Some for the rest of the footer, and four bytes a block for its table.
-        let most = blocks.saturating_mul(work.stored_bytes_max() + 4).saturating_add(tail).saturating_add(16_384);
+        // Four bytes a block are for the footer's table.
+        let most = blocks.saturating_mul(work.stored_bytes_max() + 4).saturating_add(tail).saturating_add(FOOTER_BYTES);
         let part = self.settings.part_size.min(most);
         let parts = usize::try_from(most.div_ceil(part)).unwrap_or(usize::MAX);
         let most = self.settings.parts_in_flight.saturating_add(2).min(parts.saturating_add(1)).max(BUFFERS_MIN);
         let (least, most) = if parts == 1 { (1, 1) } else { (BUFFERS_MIN, most) };
-        let buffers = self.memory(part, self.forge.bytes(work, job.size), least, most).await;
+        let beside = self.forge.bytes(work, job.size).saturating_add(job.indexes.bytes().saturating_mul(2));
+        let buffers = self.memory(part, beside, least, most).await;
         Parts::new(self, job.key, buffers, part)
     }
 

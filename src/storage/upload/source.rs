@@ -7,12 +7,11 @@ use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use bytes::Bytes;
-
 use super::super::layout::compact::{BlockSize, seal_block};
-use super::super::{Cause, SegmentFiles, StorageError};
+use super::super::small_file::open_regular_file;
+use super::super::{Cause, StorageError};
 use super::heads;
-use crate::model::{IndexType, KafkaUuid, SegmentMetadata};
+use crate::model::{KafkaUuid, SegmentMetadata};
 
 /// An open log file.
 #[derive(Debug, Clone)]
@@ -25,7 +24,7 @@ pub(super) struct Source {
     block_size: BlockSize,
 }
 
-fn failure(object: &str, path: &Path, error: io::Error) -> StorageError {
+pub(super) fn failure(object: &str, path: &Path, error: io::Error) -> StorageError {
     let why = match error.kind() {
         io::ErrorKind::NotFound => "it is not there".to_owned(),
         _ => error.to_string(),
@@ -36,6 +35,11 @@ fn failure(object: &str, path: &Path, error: io::Error) -> StorageError {
         why: why.into(),
         source: Some(Arc::new(error) as Cause),
     }
+}
+
+/// A file that can be read and is not what it should be.
+pub(super) fn wrong(object: &str, path: &Path, why: String) -> StorageError {
+    StorageError::Source { object: object.to_owned().into(), path: path.to_owned(), why: why.into(), source: None }
 }
 
 pub(super) async fn blocking<T: Send + 'static>(
@@ -60,7 +64,7 @@ impl Source {
         let (path, name) = (path.to_owned(), object.to_owned());
         let (uuid, size) = (segment.id.uuid, u64::try_from(segment.size_bytes).unwrap_or(0));
         blocking(object, move || {
-            let file = File::open(&path).map_err(|error| failure(&name, &path, error))?;
+            let file = open_regular_file(&path).map_err(|error| failure(&name, &path, error))?;
             let source = Self { file: Arc::new(file), path, object: name, segment: uuid, size, block_size };
             source.check_size()?;
             Ok(source)
@@ -79,12 +83,7 @@ impl Source {
     }
 
     fn wrong(&self, why: String) -> StorageError {
-        StorageError::Source {
-            object: self.object.clone().into(),
-            path: self.path.clone(),
-            why: why.into(),
-            source: None,
-        }
+        wrong(&self.object, &self.path, why)
     }
 
     /// Fills `buffer` with the bytes from `position` on. Blocks.
@@ -99,10 +98,10 @@ impl Source {
         })
     }
 
-    /// Whether the producers compressed what is in it, by some batches from its beginning to its end. Where batches are, the
-    /// offset index says.
-    pub(super) async fn is_compressed(&self, offset_index: &Bytes) -> Result<bool, StorageError> {
-        let (source, positions) = (self.clone(), heads::positions(offset_index, self.size));
+    /// Whether the producers compressed what is in it, by some batches from its beginning to its end. Where batches are,
+    /// entries of the offset index say.
+    pub(super) async fn is_compressed(&self, offset_entries: &[u8]) -> Result<bool, StorageError> {
+        let (source, positions) = (self.clone(), heads::positions(offset_entries, self.size));
         blocking(&self.object, move || {
             let mut codecs = Vec::with_capacity(positions.len());
             for position in positions {
@@ -158,26 +157,4 @@ impl Source {
         })
         .await
     }
-}
-
-/// All indexes of a segment, in the order in which they lie in an object.
-pub(super) async fn read_indexes(object: &str, files: &SegmentFiles) -> Result<Vec<(IndexType, Bytes)>, StorageError> {
-    let (files, name) = (files.clone(), object.to_owned());
-    blocking(object, move || {
-        let read = |index, path: &Path| -> Result<_, StorageError> {
-            let bytes = std::fs::read(path).map_err(|error| failure(&name, path, error))?;
-            Ok((index, Bytes::from(bytes)))
-        };
-        let mut indexes = vec![
-            read(IndexType::Offset, &files.offset_index)?,
-            read(IndexType::Timestamp, &files.time_index)?,
-            read(IndexType::ProducerSnapshot, &files.producer_snapshot)?,
-        ];
-        if let Some(path) = &files.transaction_index {
-            indexes.push(read(IndexType::Transaction, path)?);
-        }
-        indexes.push((IndexType::LeaderEpoch, files.leader_epochs.clone()));
-        Ok(indexes)
-    })
-    .await
 }

@@ -122,7 +122,8 @@ fn code(tally: &Tally) -> ExitCode {
 
 fn as_text(finding: &Finding) -> String {
     let severity = finding.severity.name();
-    let severity = if finding.severity == Severity::Notice { severity.to_owned() } else { severity.to_uppercase() };
+    let is_trouble = !matches!(finding.severity, Severity::Notice | Severity::Gone);
+    let severity = if is_trouble { severity.to_uppercase() } else { severity.to_owned() };
     let place = if finding.place.is_empty() { String::new() } else { format!(" {}:", finding.place) };
     format!("{}\n", visible(&format!("{severity:8} {}:{place} {}", finding.object, finding.why)))
 }
@@ -140,12 +141,13 @@ fn finding_json(found: Option<&FoundSegment>, finding: &Finding) -> String {
 }
 
 fn summary(tally: &Tally, scope: &Scope, store: &str, is_heavy: bool) -> String {
-    let Tally { segments, good, corrupt, missing, untold, foreign, .. } = tally;
+    let Tally { segments, good, gone, corrupt, missing, untold, foreign, .. } = tally;
     let depth = if is_heavy { "every byte" } else { "sizes, footers and manifests" };
     let cut = tally.cut_short.as_ref().map_or_else(String::new, |why| format!(" NOT ALL WAS CHECKED: {why}."));
+    let gone = if *gone > 0 { format!(", {gone} deleted meanwhile") } else { String::new() };
     format!(
         "{}, {}: {segments} segments ({}) checked, {depth}: {good} good, {corrupt} corrupt, {missing} with \
-         something missing, {untold} that could not be told; {foreign} foreign objects.{cut}\n",
+         something missing, {untold} that could not be told{gone}; {foreign} foreign objects.{cut}\n",
         visible(store),
         visible(&described(scope)),
         bytes(tally.bytes),
@@ -162,6 +164,7 @@ fn summary_json(tally: &Tally, scope: &Scope, store: &str, is_heavy: bool) -> St
         "segments": tally.segments,
         "bytes": tally.bytes,
         "good": tally.good,
+        "gone": tally.gone,
         "corrupt": tally.corrupt,
         "missing": tally.missing,
         "untold": tally.untold,
