@@ -336,10 +336,6 @@ impl ObjectStore for DriverStore {
                     }
                     for piece in Iterator::filter(buffer, |piece| !piece.is_empty()) {
                         come += piece.len() as u64;
-                        // Bytes beyond the range would be taken for some within it.
-                        if come > wanted {
-                            return Ok(());
-                        }
                         take(piece);
                     }
                 }

@@ -4,6 +4,8 @@
 //! Never: what the bytes mean. OpenDAL is known in this room only.
 #![allow(clippy::disallowed_methods, reason = "shell: measures how long the store takes")]
 
+#[cfg(test)]
+mod broken_off;
 mod calls;
 #[cfg(test)]
 pub(super) mod canned;
