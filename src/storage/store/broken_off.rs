@@ -17,11 +17,14 @@ fn byte(at: usize) -> u8 {
     (at / 251 + at) as u8
 }
 
+/// First and last byte of each request.
+type Ranges = Arc<Mutex<Vec<(usize, usize)>>>;
+
 /// A server whose every answer ends after `bytes`, whatever was asked for; and the ranges that were.
-fn breaking_off(bytes: usize) -> (DriverStore, Arc<Mutex<Vec<(usize, usize)>>>) {
+fn breaking_off(bytes: usize) -> (DriverStore, Ranges) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let at = format!("http://{}", listener.local_addr().expect("bound"));
-    let asked = Arc::new(Mutex::new(Vec::new()));
+    let asked = Ranges::default();
     let seen = Arc::clone(&asked);
     std::thread::spawn(move || {
         for tcp in listener.incoming().map_while(Result::ok) {
