@@ -12,6 +12,7 @@
 //! ```
 
 mod base;
+mod blocking;
 mod breaker;
 mod cache;
 mod cleanup;

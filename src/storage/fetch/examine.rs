@@ -6,6 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::super::StorageError;
+use super::super::blocking::blocking;
 use super::super::layout::ObjectKey;
 use super::super::layout::aiven::{Manifest, Names};
 use super::super::layout::compact::Footer;
@@ -17,7 +18,6 @@ use super::super::tasks::Tasks;
 use super::super::transform::KeyRing;
 use super::finder::Finder;
 use super::indexes::Indexes;
-use super::pieces::Pieces;
 use super::target::{Sought, Target};
 use crate::model::{IndexType, SegmentMetadata};
 
@@ -160,14 +160,8 @@ async fn opened(
     stored: Bytes,
 ) -> Result<Result<Vec<Bytes>, (u64, String)>, StorageError> {
     if !target.is_transformed() {
-        return Ok(target.open(blocks, Pieces::new(vec![stored])));
+        return Ok(target.open(blocks, stored));
     }
     let owned = Arc::clone(target);
-    let opened = tokio::task::spawn_blocking(move || owned.open(blocks, Pieces::new(vec![stored]))).await;
-    opened.map_err(|error| StorageError::Internal {
-        action: "open",
-        object: target.key.to_string().into(),
-        why: error.to_string().into(),
-        source: None,
-    })
+    blocking("open", target.key.as_str(), move || Ok(owned.open(blocks, stored))).await
 }

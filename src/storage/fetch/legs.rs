@@ -10,6 +10,7 @@ use tokio::sync::{OwnedSemaphorePermit, oneshot};
 use tokio::task::JoinSet;
 
 use super::super::StorageError;
+use super::super::blocking::blocking;
 use super::blocks::{Blocks, Key};
 use super::flight::{Flight, Flights};
 use super::target::Target;
@@ -227,15 +228,7 @@ async fn open_aside(
     // Fails only if the semaphore were closed, which nobody does.
     let _turn = Arc::clone(&cache.openers).acquire_owned().await;
     let (own, of) = (Arc::clone(cache), Arc::clone(target));
-    let opened = tokio::task::spawn_blocking(move || open(&own, &of, blocks, come)).await;
-    opened.unwrap_or_else(|error| {
-        Err(StorageError::Internal {
-            action: "get",
-            object: target.key.to_string().into(),
-            why: error.to_string().into(),
-            source: None,
-        })
-    })
+    blocking("get", target.key.as_str(), move || open(&own, &of, blocks, come)).await
 }
 
 fn open(cache: &Blocks, target: &Target, blocks: Range<u64>, come: Vec<Come>) -> Result<Vec<Bytes>, StorageError> {

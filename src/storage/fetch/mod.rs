@@ -14,7 +14,6 @@ mod indexes;
 mod leaves;
 mod legs;
 mod load;
-mod pieces;
 mod reader;
 mod streams;
 mod target;

@@ -9,7 +9,6 @@ use super::super::layout::aiven::{Manifest, Names};
 use super::super::layout::compact::{Footer, block_count, open_block, stored_length_of, stored_range, verify_block};
 use super::super::layout::{Chunks, Lead, ObjectKey, Place, PlaceError};
 use super::super::transform::{DataKey, decompress};
-use super::pieces::Pieces;
 use crate::model::{IndexType, SegmentMetadata};
 
 /// Bytes that are read at a time of a segment that Aiven's plugin stored as it is.
@@ -218,13 +217,12 @@ impl Target {
         }
     }
 
-    /// The plain bytes of blocks, each in a buffer of its own: one that stays in memory must not keep its neighbours there.
-    /// If one isn't right, its number and why.
-    pub(super) fn open(&self, blocks: Range<u64>, mut stored: Pieces) -> Result<Vec<Bytes>, (u64, String)> {
+    /// The plain bytes of blocks from their stored ones, which follow each other. If one isn't right, its number and why.
+    pub(super) fn open(&self, blocks: Range<u64>, mut stored: Bytes) -> Result<Vec<Bytes>, (u64, String)> {
         let mut opened = Vec::new();
         for block in blocks {
-            let bytes = stored.take(usize::try_from(self.stored_length(block)).unwrap_or(0));
-            opened.push(self.open_block(block, Bytes::from(bytes)).map_err(|why| (block, why))?);
+            let length = usize::try_from(self.stored_length(block)).unwrap_or(0).min(stored.len());
+            opened.push(self.open_block(block, stored.split_to(length)).map_err(|why| (block, why))?);
         }
         Ok(opened)
     }

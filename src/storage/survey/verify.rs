@@ -74,20 +74,15 @@ impl Verifier {
     /// then it is not listed any more, or the store has lost what it says it has.
     async fn judge_absent(&self, found: &FoundSegment, checked: &mut Checked) {
         let base = &found.name.base;
-        match self.still_listed(found).await {
-            Ok(None) => {
-                checked.findings.clear();
-                checked.add(Severity::Gone, base, "", "the segment was deleted after it was listed");
-            }
+        let listed = self.still_listed(found).await;
+        checked.findings.clear();
+        match listed {
+            Ok(None) => checked.add(Severity::Gone, base, "", "the segment was deleted after it was listed"),
             Ok(Some(object)) => {
                 let why = "the store goes on listing it, and says that it is not there when it is asked for";
-                checked.findings.clear();
                 checked.add(Severity::Missing, &object, "", why);
             }
-            Err(error) => {
-                checked.findings.clear();
-                checked.failed(base, &error);
-            }
+            Err(error) => checked.failed(base, &error),
         }
     }
 

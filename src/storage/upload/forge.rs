@@ -9,8 +9,9 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 
 use super::super::StorageError;
+use super::super::blocking::blocking;
 use super::super::transform::Contexts;
-use super::source::{Source, blocking};
+use super::source::Source;
 
 /// Bytes of a segment that are worth a thread's while.
 const PIECE: u64 = 1 << 20;
@@ -133,7 +134,7 @@ impl Pieces {
             // Fails only if the semaphore were closed, which nobody does.
             let _thread = Arc::clone(&forge.free).acquire_owned().await.ok();
             let object = source.object().to_owned();
-            blocking(&object, move || make(&forge, &source, work.as_ref(), blocks, size, buffer)).await
+            blocking("copy", &object, move || make(&forge, &source, work.as_ref(), blocks, size, buffer)).await
         }));
     }
 }

@@ -17,11 +17,9 @@ pub(super) fn entries(length: u64) -> impl Iterator<Item = u64> {
 /// Where to look in a segment of `size` bytes: at its beginning, and where some entries of its offset index (relative offset
 /// and position, four bytes each) say that a batch begins.
 pub(super) fn positions(offset_index: &[u8], size: u64) -> Vec<u64> {
-    let entries: Vec<_> = offset_index.chunks_exact(INDEX_ENTRY).collect();
-    let step = entries.len().div_ceil(SAMPLES - 1).max(1);
-    let indexed = entries.iter().step_by(step).filter_map(|entry| {
-        let position: [u8; 4] = entry.get(4..)?.try_into().ok()?;
-        Some(u64::from(u32::from_be_bytes(position)))
+    let indexed = entries(offset_index.len() as u64).filter_map(|entry| {
+        let position = offset_index.get(usize::try_from(entry).ok()? + 4..)?.first_chunk()?;
+        Some(u64::from(u32::from_be_bytes(*position)))
     });
     let mut positions: Vec<_> = std::iter::once(0).chain(indexed).collect();
     positions.sort_unstable();

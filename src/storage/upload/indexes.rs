@@ -7,10 +7,11 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
+use super::super::blocking::blocking;
 use super::super::small_file::open_regular_file;
 use super::super::{SegmentFiles, StorageError};
 use super::heads;
-use super::source::{blocking, failure, wrong};
+use super::source::{failure, wrong};
 use crate::model::IndexType;
 
 /// Bytes of all indexes of a segment. A segment has at most 2^31 - 1 bytes, and by default an entry of 8 and one of 12 bytes
@@ -37,7 +38,7 @@ struct Index {
 impl Indexes {
     pub(super) async fn open(object: &str, files: &SegmentFiles) -> Result<Self, StorageError> {
         let (files, name) = (files.clone(), object.to_owned());
-        blocking(object, move || {
+        blocking("copy", object, move || {
             let mut room = BYTES_MAX.saturating_sub(files.leader_epochs.len() as u64);
             let mut open = |kind, path: &Path| {
                 let index = Index::open(&name, kind, path)?;
@@ -72,7 +73,7 @@ impl Indexes {
     /// Some entries of the offset index, from its beginning to its end.
     pub(super) async fn offset_entries(&self) -> Result<Vec<u8>, StorageError> {
         let indexes = self.clone();
-        blocking(&self.object, move || {
+        blocking("copy", &self.object, move || {
             let mut entries = Vec::new();
             let Some(index) = indexes.files.iter().find(|index| index.kind == IndexType::Offset) else {
                 return Ok(entries);
@@ -90,7 +91,7 @@ impl Indexes {
     /// All that is in them. Whoever calls has the memory for [`Self::bytes`].
     pub(super) async fn read(&self) -> Result<Vec<(IndexType, Bytes)>, StorageError> {
         let indexes = self.clone();
-        blocking(&self.object, move || {
+        blocking("copy", &self.object, move || {
             let read = |index: &Index| {
                 let mut bytes = vec![0; usize::try_from(index.length).unwrap_or(usize::MAX)];
                 index.read_at(&indexes.object, 0, &mut bytes)?;

@@ -7,6 +7,7 @@ use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::super::blocking::blocking;
 use super::super::layout::compact::{BlockSize, seal_block};
 use super::super::small_file::open_regular_file;
 use super::super::{Cause, StorageError};
@@ -42,18 +43,6 @@ pub(super) fn wrong(object: &str, path: &Path, why: String) -> StorageError {
     StorageError::Source { object: object.to_owned().into(), path: path.to_owned(), why: why.into(), source: None }
 }
 
-pub(super) async fn blocking<T: Send + 'static>(
-    object: &str,
-    work: impl FnOnce() -> Result<T, StorageError> + Send + 'static,
-) -> Result<T, StorageError> {
-    tokio::task::spawn_blocking(work).await.map_err(|error| StorageError::Internal {
-        action: "copy",
-        object: object.to_owned().into(),
-        why: format!("the thread that works on it ended: {error}").into(),
-        source: None,
-    })?
-}
-
 impl Source {
     pub(super) async fn open(
         segment: &SegmentMetadata,
@@ -63,7 +52,7 @@ impl Source {
     ) -> Result<Self, StorageError> {
         let (path, name) = (path.to_owned(), object.to_owned());
         let (uuid, size) = (segment.id.uuid, u64::try_from(segment.size_bytes).unwrap_or(0));
-        blocking(object, move || {
+        blocking("copy", object, move || {
             let file = open_regular_file(&path).map_err(|error| failure(&name, &path, error))?;
             let source = Self { file: Arc::new(file), path, object: name, segment: uuid, size, block_size };
             source.check_size()?;
@@ -102,7 +91,7 @@ impl Source {
     /// entries of the offset index say.
     pub(super) async fn is_compressed(&self, offset_entries: &[u8]) -> Result<bool, StorageError> {
         let (source, positions) = (self.clone(), heads::positions(offset_entries, self.size));
-        blocking(&self.object, move || {
+        blocking("copy", &self.object, move || {
             let mut codecs = Vec::with_capacity(positions.len());
             for position in positions {
                 let mut head = [0; heads::LENGTH];
@@ -125,7 +114,7 @@ impl Source {
     /// Reads blocks into `buffer`, each followed by its checksum. The buffer keeps its capacity.
     pub(super) async fn read_blocks(&self, blocks: Range<u64>, mut buffer: Vec<u8>) -> Result<Vec<u8>, StorageError> {
         let source = self.clone();
-        blocking(&self.object, move || {
+        blocking("copy", &self.object, move || {
             let mut end = 0_usize;
             for number in blocks {
                 let position = number * source.block_size.bytes();
@@ -150,7 +139,7 @@ impl Source {
     /// Fails unless the file is still there and as long as it was.
     pub(super) async fn check_unchanged(&self) -> Result<(), StorageError> {
         let source = self.clone();
-        blocking(&self.object, move || {
+        blocking("copy", &self.object, move || {
             source.check_size()?;
             std::fs::metadata(&source.path).map_err(|error| failure(&source.object, &source.path, error))?;
             Ok(())
